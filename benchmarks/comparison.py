@@ -63,7 +63,7 @@ def settings(words: list[str]) -> list[str]:
 def program_of(parser: Parser, build: pathlib.Path, name: str = SEGUE, target: str = "") -> str:
     """Of a build, as parts call it."""
     path = ROOT / build / name
-    if not path.is_file() or not os.access(path, os.X_OK):
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):
         target = target or path.name
         parser.error(f"--build: expected a build that has {name}, found none in {build}: cmake --build BUILD --target {target}")
     return str(build / name)
@@ -78,22 +78,31 @@ def check_python(parser: Parser, arguments: argparse.Namespace) -> None:
 
 
 def check_file(parser: Parser, option: str, path: pathlib.Path) -> None:
-    if not (ROOT / path).is_file():
-        parser.error(f"{option}: expected a file, found none at {path}")
+    if not os.path.isfile(ROOT / path) or not os.access(ROOT / path, os.R_OK):
+        parser.error(f"{option}: expected a file that can be read, found none at {path}")
+
+
+def check_data(parser: Parser, name: str, directory: pathlib.Path) -> None:
+    if not os.path.isdir(ROOT / directory):
+        parser.error(f"{name}: expected the directory of a dataset, found none at {directory}")
+
+
+def check_folder(parser: Parser, option: str, folder: pathlib.Path) -> None:
+    """And makes it."""
+    try:
+        (ROOT / folder).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=ROOT / folder).close()
+    except OSError as error:
+        parser.error(f"{option}: expected a directory to write to at {folder}: {error.strerror}")
 
 
 def check_output(parser: Parser, output: pathlib.Path | None) -> None:
-    """Before hours of measuring, and makes the folder."""
+    """Before hours of measuring."""
     if output is None:
         return
-    if (ROOT / output).is_dir():
+    if os.path.isdir(ROOT / output):
         parser.error(f"--output: expected names of files without their suffix, found the directory {output}")
-    folder = (ROOT / output).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        parser.error(f"--output: expected a directory to write to at {folder}: {error.strerror}")
+    check_folder(parser, "--output", output.parent)
 
 
 def write_results(output: pathlib.Path, **texts: str) -> None:

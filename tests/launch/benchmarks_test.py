@@ -418,11 +418,11 @@ REFUSED = {
     "feature_error": [],
     "loss_by_position": [],
     "memory_pays": [(["text"], ["NAME=DIRECTORY", "text"]), (["a=nowhere"], ["a: ", "nowhere"]), (["a=.", "a=."], ["names that differ"]),
-                    (["../a=."], ["NAME=DIRECTORY"]), (["a=.", "--seeds", "1"], ["--seeds", "at least 2"]),
+                    (["../a=."], ["NAME=DIRECTORY"]), (["a=.", "--seeds", "1"], ["--seeds", "at least 2"]), (["a=.", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
                     *((["a=.", "--plan", plan], ["--plan", plan.split(":")[-1]]) for plan in ("huge:1", "tiny", "tiny:x", "tiny:0.0001"))],
     "scaling_cpu": [(["--mem-len", "8", "8"], ["--mem-len", "two values"]), (["--n-layer", "0", "1"], ["--n-layer", "found 0"]),
                     (["--config", "nowhere"], ["--config", "nowhere"])],
-    "stale_keys": [(["nowhere"], ["data", "nowhere"]), ([".", "--rounds", "1"], ["--rounds", "at least 2"]),
+    "stale_keys": [(["nowhere"], ["data", "nowhere"]), ([".", "--rounds", "1"], ["--rounds", "at least 2"]), ([".", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
                    ([".", "--comparison", "nowhere"], ["--comparison", "nowhere"]), ([".", "--mem-len", "0"], ["--mem-len", "found 0"])],
     "state_rounding": [],
     "thread_idle": [(["nowhere"], ["config", "nowhere"]), (["--threads", "0"], ["--threads", "found 0"])],
@@ -450,15 +450,15 @@ def usage(program):
             _, said = call(program, script, "--bad", expect=USAGE)
             check(len(said.splitlines()) == 1 and said.startswith(f"{name}: ") and missing[0] in said, f"{script}: {said}")
             continue
-        needed = {"memory_pays": ["a=."], "stale_keys": ["."], "loss_by_position": ["a=b"]}.get(script, [])
+        needed = {"memory_pays": ["a=.", "--runs", "runs"], "stale_keys": [".", "--runs", "runs"], "loss_by_position": ["a=b"]}.get(script, [])
         _, said = call(program, script, *needed, "--bad", expect=USAGE)
         check(len(said.splitlines()) == 1 and "--bad" in said, f"{script} --bad: {said}")
         if "/" in script or script in WITHOUT_OUTPUT:
             continue
         check("--output" in out, f"{script} --help: no --output:\n{out}")
         build = ["--build", f"one={BUILD}" if script == "exchange_hosts" else BUILD] if "--build" in out else []
-        if script != "feature_error":  # whose program this build may lack
-            _, said = call(program, script, *needed, *build, "--output", ".", expect=USAGE)
+        for output in (".", "/proc/none/x") if script != "feature_error" else ():  # whose program this build may lack
+            _, said = call(program, script, *needed, *build, "--output", output, expect=USAGE)
             check(len(said.splitlines()) == 1 and "--output" in said, f"{script} --output: {said}")
         if build and script != "exchange_hosts":
             refused(program, script, [*needed, "--build", "nowhere"], ["--build", "nowhere"], USAGE)
