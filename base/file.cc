@@ -22,6 +22,19 @@ std::string reason_of_failure() { return std::generic_category().message(errno);
 
 namespace {
 
+// By their specification pointers are shorter.
+constexpr size_t kLongestGitLfsPointer = 1024;
+
+}  // namespace
+
+// What Git leaves in place of a large file that was not fetched: lines of text.
+void refuse_git_lfs_pointer(std::string_view content, const std::string& name) {
+  if (content.size() < kLongestGitLfsPointer && content.starts_with("version https://git-lfs.github.com/spec/v1\n"))
+    throw FileError("{}: expected the file, found Git LFS's pointer to it; git lfs pull fetches it", name);
+}
+
+namespace {
+
 // How much of a file may be unsynced: a sync of it all at the end of a large file could take longer than others wait
 // for a sign of progress.
 constexpr size_t kUnsyncedBytes = size_t{64} << 20;
@@ -59,16 +72,11 @@ struct InputFile {
   int64_t size;
 };
 
-// What Git leaves in place of a large file that was not fetched: lines of text, below 1024 bytes by their
-// specification.
-void refuse_git_lfs_pointer(const InputFile& file, const std::filesystem::path& path) {
-  constexpr std::string_view kFirstLine = "version https://git-lfs.github.com/spec/v1\n";
-  constexpr int64_t kLongest = 1024;
-  if (file.size <= std::ssize(kFirstLine) || file.size >= kLongest) return;
-  std::array<char, kFirstLine.size()> begin{};
+void check_for_git_lfs(const InputFile& file, const std::filesystem::path& path) {
+  std::array<char, kLongestGitLfsPointer> begin{};
+  if (file.size >= std::ssize(begin)) return;
   const ssize_t got = ::pread(file.descriptor.get(), begin.data(), begin.size(), 0);
-  if (got == std::ssize(kFirstLine) && std::string_view(begin.data(), begin.size()) == kFirstLine)
-    throw FileError("{}: expected the file, found Git LFS's pointer to it; git lfs pull fetches it", path.string());
+  if (got > 0) refuse_git_lfs_pointer(std::string_view(begin.data(), static_cast<size_t>(got)), path.string());
 }
 
 // Opening a pipe would wait for its writer, which O_NONBLOCK is against; of a socket only its kind can be asked.
@@ -82,7 +90,7 @@ InputFile open_input(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode))
     throw FileError("{}: expected a regular file, found {}", path.string(), kind_of(status.st_mode));
   file.size = status.st_size;
-  refuse_git_lfs_pointer(file, path);
+  check_for_git_lfs(file, path);
   return file;
 }
 

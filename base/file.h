@@ -13,6 +13,10 @@ namespace segue {
 // Whatever opens files for reading takes regular files only, and says what it found instead. It never waits for the
 // other end of a pipe, and refuses Git LFS's pointers to files that were not fetched.
 
+// Throws FileError where that is all of `content`: of what is no file, such as standard input. Of longer content 1024
+// bytes are enough.
+void refuse_git_lfs_pointer(std::string_view content, const std::string& name);
+
 // What the last call of the operating system failed of, in words: errno.
 std::string reason_of_failure();
 

@@ -1,4 +1,4 @@
-// Cutting lines, and their field.
+// Cutting lines, and taking their field.
 #include "data_pipeline/json_lines.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "data_pipeline/token_files/token_stream.h"
 
 namespace segue {
 namespace {
@@ -73,18 +74,41 @@ class JsonLineStream : public ByteStream {
     Json document = parse_json<DataError>(line_, place, {.max_bytes = kLongestLine + std::ssize(block_)});
     if (!document.is_object()) throw DataError("{}: expected an object, found {}", place, describe_json(document));
     const auto found = document.find(options_.field);
-    if (found == document.end() || !found->is_string())
-      throw DataError("{}: expected a text {}, found {}", place, describe_json(Json(options_.field)),
-                      found == document.end() ? "no such field" : describe_json(*found));
-    add(found->get_ref<const std::string&>());
+    const bool is_there = found != document.end();
+    const bool is_right = is_there && (options_.ids ? found->is_array() : found->is_string());
+    if (!is_right)
+      throw DataError("{}: expected {} {}, found {}", place, options_.ids ? "a list" : "a text",
+                      describe_json(Json(options_.field)), is_there ? describe_json(*found) : "no such field");
+    if (options_.ids) {
+      add_ids(*found, place);
+    } else {
+      add(found->get_ref<const std::string&>());
+    }
   }
 
   void add(const std::string& text) {
     if (text.empty()) return;
     if (options_.seen) options_.seen(text);
-    if (options_.separator && std::exchange(begun_, true)) text_ += *options_.separator;
+    if (options_.separator && std::exchange(begun_, true)) text_ += static_cast<char>(*options_.separator);
     text_ += text;
     if (!options_.separator && text.back() != '\n') text_ += '\n';
+  }
+
+  void add_ids(const Json& list, const std::string& place) {
+    if (list.empty()) return;
+    if (options_.separator && std::exchange(begun_, true)) put(static_cast<uint64_t>(*options_.separator));
+    const auto limit = static_cast<uint64_t>(options_.ids->limit);
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Json& value = list[i];
+      if (!value.is_number_unsigned() || value.get<uint64_t>() >= limit)
+        refuse_token(place, join_json_path({}, options_.field) + index_in_path(static_cast<int64_t>(i)),
+                     describe_json(value), options_.ids->limit);
+      put(value.get<uint64_t>());
+    }
+  }
+
+  void put(uint64_t token) {
+    text_.append(reinterpret_cast<const char*>(&token), static_cast<size_t>(bytes_of(options_.ids->type)));
   }
 
   std::unique_ptr<ByteStream> lines_;

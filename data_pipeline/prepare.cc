@@ -145,6 +145,41 @@ std::string summary(const DatasetManifest& manifest) {
   return fmt::format("{} tokens, vocabulary {}", text, human_count(manifest.tokenizer.vocabulary));
 }
 
+// Between whose documents nothing can be put.
+bool has_one_document(const Corpus& corpus) {
+  return corpus.files.size() == 1 &&
+         !(corpus.files.front().tokens && corpus.files.front().tokens->count_documents() > 1);
+}
+
+void check_known_format(const PrepareOptions& options) {
+  check_options_of_format(options);
+  check_mark_options(options);
+  check_tokenizer_options(options);
+}
+
+// What can be said of the tokenizer's options before it is known whether there is text: only the size of the vocabulary
+// belongs to tokens too.
+void check_tokenizer_of_any(PrepareOptions options) {
+  options.format = SourceFormat::kText;
+  if (options.tokenizer.kind == TokenizerKind::kByte) options.vocabulary.reset();
+  check_tokenizer_options(options);
+}
+
+// What the files said of themselves, and what the user may not have thought of.
+void tell_what_was_found(const std::vector<Corpus>& corpora, const PrepareOptions& options, Logger& logger) {
+  std::string_view told;
+  bool is_told_of_documents = options.separator.has_value();
+  for (const Corpus& corpus : corpora)
+    for (const SourceFile& file : corpus.files) {
+      const bool has_documents = file.is_ids || (file.tokens && file.tokens->has_documents());
+      if (file.tokens && file.tokens->format != std::exchange(told, file.tokens->format))
+        logger.info("{}: {}, of {}", file.path.string(), told, name_of(file.tokens->element));
+      if (has_documents && !std::exchange(is_told_of_documents, true))
+        logger.info("{}: its documents follow one another as they are; --separator puts a token between them",
+                    file.path.string());
+    }
+}
+
 }  // namespace
 
 TokenType source_type_of(SourceFormat format) {
@@ -155,20 +190,32 @@ TokenType source_type_of(SourceFormat format) {
       return TokenType::kUInt16;
     case SourceFormat::kUInt32:
       return TokenType::kUInt32;
+    case SourceFormat::kAuto:
+      break;
   }
-  throw ContractError("source format {} is unknown", static_cast<int>(format));
+  throw ContractError("source format {} has no type", static_cast<int>(format));
 }
 
-void prepare(const PrepareOptions& options, Logger& logger) {
+void prepare(const PrepareOptions& given, Logger& logger) {
+  PrepareOptions options = given;
+  if (options.as_is && options.format == SourceFormat::kAuto) options.format = SourceFormat::kText;
   check_source_options(options);
-  check_mark_options(options);
+  if (options.format == SourceFormat::kAuto) {
+    check_tokenizer_of_any(options);
+  } else {
+    check_known_format(options);
+  }
   check_fields<UsageError>(options, "prepare");
-  check_tokenizer_options(options);
   check_dataset_output(options.output, options.force);
   StagedDirectory staged(options.output);
-  const std::vector<Corpus> corpora = plan_corpora(options, staged.path());
-  if (options.separator && options.field.empty() &&
-      std::ranges::all_of(corpora, [](const Corpus& corpus) { return corpus.files.size() == 1; }))
+  std::vector<Corpus> corpora = find_sources(options, staged.path());
+  if (options.format == SourceFormat::kAuto) {
+    options.format = format_of(corpora, options);
+    check_known_format(options);
+    tell_what_was_found(corpora, options, logger);
+  }
+  plan_splits(options, corpora);
+  if (options.separator && options.field.empty() && std::ranges::all_of(corpora, has_one_document))
     logger.warn("separator: nothing to put it between, since there is one source {}",
                 corpora.size() > 1 ? "for each split" : "alone");
   const std::string manifest_path = (options.output / kManifestFile).string();

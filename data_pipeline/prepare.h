@@ -15,15 +15,17 @@
 
 namespace segue {
 
-// kText: what a tokenizer reads. The others: raw little-endian tokens without a header.
-enum class SourceFormat : uint8_t { kText, kUInt16, kUInt32 };
+// kAuto: text, or tokens in a file that says what it is. kText: what a tokenizer reads. The others: raw little-endian
+// tokens without a header, or, with a field, lists of them in lines of JSON.
+enum class SourceFormat : uint8_t { kAuto, kText, kUInt16, kUInt32 };
 inline const auto& table_of(SourceFormat /*format*/) {
   using enum SourceFormat;
-  static constexpr ChoiceTable<SourceFormat, 3> kTable({{kText, "text"}, {kUInt16, "uint16"}, {kUInt32, "uint32"}});
+  static constexpr ChoiceTable<SourceFormat, 4> kTable(
+      {{kAuto, "auto"}, {kText, "text"}, {kUInt16, "uint16"}, {kUInt32, "uint32"}});
   return kTable;
 }
 
-// The type of a source's tokens: a byte of text, or a ready-made token.
+// The type of a source's tokens: a byte of text, or a ready-made token. Of kAuto nobody knows before a look.
 TokenType source_type_of(SourceFormat format);
 
 // The options of the tokenizer of text; each kind has its own.
@@ -52,9 +54,9 @@ struct PrepareOptions {
   std::vector<std::filesystem::path> input = {};
   std::vector<double> fractions{0.9, 0.05, 0.05};
 
-  SourceFormat format = SourceFormat::kText;
-  // For text: the sources are lines of JSON, each an object with the text of a document in this field; empty: they are
-  // not.
+  SourceFormat format = SourceFormat::kAuto;
+  // The sources are lines of JSON, each an object with the text or the tokens of a document in this field, or archives
+  // of NumPy, whose array of this name is taken; empty: they are not.
   std::string field = {};
   // Sources are taken as they are, whatever they look like. Otherwise gzip, bzip2, xz and zstd are decompressed, a byte
   // order mark is left out, and what is neither text nor tokens is refused.

@@ -31,10 +31,14 @@ void PrepareOptions::describe(JsonFields& fields) {
       "split", fractions,
       {.meaning = "shares of train, valid and test in --input, sum 1; or their sizes in bytes or raw tokens",
        .flag = {.value = "SHARE"}});
-  fields.optional("format", format, {.meaning = "what the files hold: text, or raw little-endian tokens"});
+  fields.optional("format", format,
+                  {.meaning = "what the files hold: text, or raw little-endian tokens; auto: text, or the tokens of a "
+                              "file that says what it is (llm.c, Megatron-LM, NumPy)"});
   fields.optional(
       "field", field,
-      {.meaning = "files are lines of JSON: take the text of this field of each", .flag = {.value = "NAME"}});
+      {.meaning = "files are lines of JSON: take the text or the list of tokens in this field of each; or .npz "
+                  "archives: take this array",
+       .flag = {.value = "NAME"}});
   fields.optional("as_is", as_is,
                   {.meaning = "take files as they are, without decompressing, leaving out or refusing anything"});
   fields.optional("separator", separator,

@@ -55,15 +55,13 @@ void check_numbers(const PrepareOptions& options) {
     throw UsageError("separator: expected a token from 0 to {}, found {}", tokens - 1, *options.separator);
 }
 
-// Standard input is read once, and lines of JSON are text.
+// Standard input is read once, and lines of JSON are no bytes to be taken as they are.
 void check_wrapping(const PrepareOptions& options) {
   int64_t inputs = 0;
   for (const auto* files : {&options.train, &options.valid, &options.test, &options.input})
     inputs += std::count(files->begin(), files->end(), kStandardInput);
   if (options.tokenizer.vocabulary_file == kStandardInput) ++inputs;
   if (inputs > 1) throw UsageError("sources: expected standard input (-) once, found it {} times", inputs);
-  if (!options.field.empty() && options.format != SourceFormat::kText)
-    throw UsageError("field: expected text, found ready-made tokens");
   if (!options.field.empty() && options.as_is)
     throw UsageError("field: expected lines of JSON, found sources taken as they are");
 }
@@ -97,41 +95,64 @@ void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) 
                       kSmallestSplit, split.end - split.begin, tokens);
 }
 
-Corpus plan_corpus(const std::vector<std::filesystem::path>& paths, Names names, const std::vector<double>& fractions,
-                   const PrepareOptions& options, const std::filesystem::path& directory) {
-  const int64_t token_bytes = bytes_of(source_type_of(options.format));
-  Corpus corpus;
+void plan_corpus(Corpus& corpus, Names names, const std::vector<double>& fractions, const PrepareOptions& options) {
+  const TokenType type = source_type_of(options.format);
+  const int64_t token_bytes = bytes_of(type);
   int64_t bytes = 0;
-  for (const std::filesystem::path& path : paths) {
-    corpus.files.push_back(inspect_source(path, options, directory));
-    bytes += corpus.files.back().bytes;
+  for (SourceFile& file : corpus.files) {
+    if (!file.is_text()) settle_tokens(file, type, options.separator);
+    bytes += file.bytes;
   }
   const int64_t separator_tokens = options.separator ? 1 : 0;
-  const int64_t tokens = bytes / token_bytes + separator_tokens * (static_cast<int64_t>(paths.size()) - 1);
+  const int64_t tokens = bytes / token_bytes + separator_tokens * (std::ssize(corpus.files) - 1);
   check_sizes(fractions, tokens);
   corpus.splits = cut(tokens, names, fractions);
   check_split_sizes(corpus.splits, tokens);
   for (PlannedSplit& split : corpus.splits) split = {split.name, split.begin * token_bytes, split.end * token_bytes};
-  return corpus;
 }
 
 }  // namespace
 
 void check_source_options(const PrepareOptions& options) {
   check_files_given(options);
-  check_numbers(options);
   check_wrapping(options);
   if (!options.input.empty()) check_fractions(options.fractions);
 }
 
-std::vector<Corpus> plan_corpora(const PrepareOptions& options, const std::filesystem::path& directory) {
-  if (!options.input.empty()) return {plan_corpus(options.input, kSplitNames, options.fractions, options, directory)};
+void check_options_of_format(const PrepareOptions& options) { check_numbers(options); }
+
+std::vector<Corpus> find_sources(const PrepareOptions& options, const std::filesystem::path& directory) {
   std::vector<Corpus> corpora;
+  for (const auto* paths : {&options.input, &options.train, &options.valid, &options.test}) {
+    if (paths->empty()) continue;
+    Corpus& corpus = corpora.emplace_back();
+    for (const std::filesystem::path& path : *paths) corpus.files.push_back(inspect_source(path, options, directory));
+  }
+  return corpora;
+}
+
+SourceFormat format_of(const std::vector<Corpus>& corpora, const PrepareOptions& options) {
+  const SourceFile& first = corpora.front().files.front();
+  const auto kind = [](const SourceFile& file) { return file.is_text() ? "text" : "tokens"; };
+  TokenType type = TokenType::kUInt16;
+  for (const Corpus& corpus : corpora)
+    for (const SourceFile& file : corpus.files) {
+      if (file.is_text() != first.is_text())
+        throw DataError("{}: expected {}, as in {}, found {}", file.path.string(), kind(first), first.path.string(),
+                        kind(file));
+      if (!file.is_text()) type = std::max(type, type_of_tokens(file));
+    }
+  if (first.is_text()) return SourceFormat::kText;
+  if (options.vocabulary && *options.vocabulary <= largest_vocabulary(TokenType::kUInt16)) type = TokenType::kUInt16;
+  return type == TokenType::kUInt16 ? SourceFormat::kUInt16 : SourceFormat::kUInt32;
+}
+
+void plan_splits(const PrepareOptions& options, std::vector<Corpus>& corpora) {
+  if (!options.input.empty()) return plan_corpus(corpora.front(), kSplitNames, options.fractions, options);
+  size_t next = 0;
   const std::array files{&options.train, &options.valid, &options.test};
   for (size_t i = 0; i < files.size(); ++i)
-    if (!files[i]->empty())
-      corpora.push_back(plan_corpus(*files[i], Names(kSplitNames).subspan(i, 1), {1.0}, options, directory));
-  return corpora;
+    if (!files.at(i)->empty()) plan_corpus(corpora.at(next++), Names(kSplitNames).subspan(i, 1), {1.0}, options);
 }
 
 }  // namespace segue

@@ -27,10 +27,19 @@ struct Corpus {
   std::vector<PlannedSplit> splits;
 };
 
-// Throws UsageError for options that no sources can meet.
+// Throw UsageError for options that no sources can meet; the second needs a format that is not auto.
 void check_source_options(const PrepareOptions& options);
+void check_options_of_format(const PrepareOptions& options);
 
-// Throws DataError as prepare() does; `directory` takes what cannot be read twice.
-std::vector<Corpus> plan_corpora(const PrepareOptions& options, const std::filesystem::path& directory);
+// Looks at all sources, in corpora without splits. Throws DataError as prepare() does; `directory` takes what cannot be
+// read twice.
+std::vector<Corpus> find_sources(const PrepareOptions& options, const std::filesystem::path& directory);
+
+// What all of them hold: text, or tokens of the narrower type that holds them all. Throws DataError where some hold
+// text and others tokens.
+SourceFormat format_of(const std::vector<Corpus>& corpora, const PrepareOptions& options);
+
+// Cuts the sources into splits. Throws DataError as prepare() does.
+void plan_splits(const PrepareOptions& options, std::vector<Corpus>& corpora);
 
 }  // namespace segue

@@ -7,6 +7,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "data_pipeline/foreign_formats.h"
 #include "data_pipeline/json_lines.h"
 #include "data_pipeline/source_look.h"
 #include "data_pipeline/token_width.h"
@@ -15,6 +16,10 @@ namespace segue {
 namespace {
 
 constexpr size_t kSourceBlockBytes = size_t{1} << 20;
+
+std::string_view text_of_block(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 std::string beginning_of(const SourceFile& file) {
   std::string text(kBeginningBytes, '\0');
@@ -37,39 +42,120 @@ std::filesystem::path copy_standard_input(const std::filesystem::path& directory
   std::vector<std::byte> block(kSourceBlockBytes);
   StandardInput input;
   FileWriter file(copy);
-  for (auto part = input.read(block); !part.empty(); part = input.read(block)) file.write(part);
+  bool is_first = true;
+  for (auto part = input.read(block); !part.empty(); part = input.read(block)) {
+    if (std::exchange(is_first, false)) refuse_git_lfs_pointer(text_of_block(part), std::string(kStandardInput));
+    file.write(part);
+  }
   return copy;
 }
 
-void check_look(SourceFile& file, const PrepareOptions& options) {
-  const bool text = options.format == SourceFormat::kText;
-  const std::string name = file.path.string();
-  const char* expected = text ? "text" : "raw tokens";
+std::string_view words_of(Expected expected) {
+  if (expected == Expected::kEither) return "text or tokens";
+  return expected == Expected::kText ? "text" : "raw tokens";
+}
+
+[[noreturn]] void refuse(const std::string& name, std::string_view expected, const std::string& found) {
+  throw DataError("{}: expected {}, found {}; --as-is takes its bytes as they are", name, expected, found);
+}
+
+// Of tokens without a header, as the format says.
+TokenLayout raw_layout(SourceFormat format) {
+  const bool narrow = format == SourceFormat::kUInt16;
+  return {.format = "raw tokens", .element = narrow ? ElementType::kUInt16 : ElementType::kUInt32};
+}
+
+// What is in the file, unpacked if need be.
+std::string look_inside(SourceFile& file, Expected expected) {
   std::string beginning = beginning_of(file);
   file.compression = compression_of(beginning);
-  if (file.compression != Compression::kNone) {
-    beginning = beginning_of(file);
-    if (compression_of(beginning) != Compression::kNone)
-      throw DataError("{}: expected {}, found what is compressed twice", name, expected);
+  if (file.compression == Compression::kNone) return beginning;
+  beginning = beginning_of(file);
+  if (compression_of(beginning) != Compression::kNone)
+    throw DataError("{}: expected {}, found what is compressed twice", file.path.string(), words_of(expected));
+  refuse_git_lfs_pointer(beginning, file.path.string());
+  return beginning;
+}
+
+void look_at_tokens(SourceFile& file, const std::string& beginning, SourceFormat format) {
+  const std::string found = other_tokens_than(source_type_of(format), beginning);
+  if (!found.empty())
+    refuse(file.path.string(), fmt::format("tokens of {}", name_of(source_type_of(format))),
+           "what looks like " + found);
+  file.tokens = raw_layout(format);
+}
+
+void look_at_text(SourceFile& file, const std::string& beginning, Expected expected, const std::string& field) {
+  const std::string name = file.path.string();
+  if (const std::string found = wide_text_of(beginning); !found.empty())
+    refuse(name, words_of(expected), "what looks like " + found);
+  if (expected == Expected::kEither && looks_binary(beginning)) {
+    const std::string found = raw_tokens_of(beginning);
+    refuse(name, words_of(expected),
+           "what looks like " + (found.empty() ? "neither: --format says of which width raw tokens are" : found));
   }
-  if (!text) {
-    if (const std::string found = foreign_format_of(beginning, text); !found.empty())
-      throw DataError("{}: expected {}, found what looks like {}; --as-is takes its bytes as they are", name, expected,
-                      found);
-    const std::string found = other_tokens_than(source_type_of(options.format), beginning);
-    if (!found.empty())
-      throw DataError("{}: expected tokens of {}, found what looks like {}; --as-is takes its bytes as they are", name,
-                      name_of(source_type_of(options.format)), found);
-    return;
+  if (!field.empty()) {
+    file.is_ids = expected == Expected::kEither && is_list_in_lines(beginning, field);
+  } else if (const std::string found = json_records_of(beginning); !found.empty()) {
+    refuse(name, words_of(expected), found);
   }
-  check_text_look(beginning, name, !options.field.empty(), {.json_lines = "--field", .as_is = "--as-is"});
   if (beginning.starts_with(kByteOrderMark)) file.skipped = std::ssize(kByteOrderMark);
 }
 
+void look_at_source(SourceFile& file, const PrepareOptions& options) {
+  const std::string name = file.path.string();
+  const bool is_open = options.format == SourceFormat::kAuto;
+  const bool raw = !is_open && options.format != SourceFormat::kText;
+  const Expected expected = is_open ? Expected::kEither : raw ? Expected::kTokens : Expected::kText;
+  const std::string beginning = look_inside(file, expected);
+  const bool is_packed = file.compression != Compression::kNone;
+  if (is_open) {
+    file.tokens = find_token_layout({name, file.content, is_packed, beginning, file.file_bytes, options.field});
+    if (file.tokens && !file.tokens->array && !options.field.empty())
+      throw DataError("{}: expected lines of JSON or an .npz archive, of which --field takes a part, found {}", name,
+                      file.tokens->format);
+    if (file.tokens) return;
+  }
+  const std::string shown = is_packed || name == kStandardInput ? "" : name;
+  if (const std::string found = foreign_format_of(beginning, expected, shown); !found.empty())
+    refuse(name, words_of(expected), "what looks like " + found);
+  if (!raw) return look_at_text(file, beginning, expected, options.field);
+  file.is_ids = !options.field.empty();
+  if (!file.is_ids) look_at_tokens(file, beginning, options.format);
+}
+
+int64_t bytes_inside(const SourceFile& file) {
+  if (file.compression == Compression::kNone) return file.file_bytes;
+  return count_bytes(*open_byte_stream(file.content, file.compression, file.path.string()));
+}
+
 void measure(SourceFile& file) {
-  const bool is_counted = file.compression != Compression::kNone || !file.field.empty();
-  file.bytes = is_counted ? count_bytes(*open_source(file)) : file.file_bytes - file.skipped;
-  if (is_counted || file.skipped > 0) file.checksum = checksum_of_file(file);
+  if (file.tokens) {
+    const int64_t elements =
+        file.tokens->array ? file.tokens->array->tokens.bytes() : bytes_inside(file) - file.tokens->header_bytes;
+    count_tokens(*file.tokens, elements, file.path.string());
+  } else if (!file.is_ids) {
+    file.bytes = file.field.empty() ? bytes_inside(file) - file.skipped : count_bytes(*open_source(file));
+    if (file.bytes == 0) throw DataError("{}: there is no text in it", file.path.string());
+  }
+  const bool is_plain = file.compression == Compression::kNone && file.field.empty() && file.skipped == 0 &&
+                        (!file.tokens || file.tokens->format == raw_layout(SourceFormat::kUInt16).format);
+  if (!is_plain) file.checksum = checksum_of_file(file);
+}
+
+void refuse_what_is_no_file(const SourceFile& file) {
+  const std::string name = file.path.string();
+  if (!std::filesystem::exists(file.content)) {
+    const std::filesystem::path tokens = name + ".bin";
+    const bool is_prefix = !megatron_index_of(tokens).empty();
+    throw DataError("{}: there is no such file{}", name,
+                    is_prefix ? fmt::format("; did you mean {}, of Megatron-LM?", tokens.string()) : "");
+  }
+  if (std::filesystem::is_fifo(file.content))
+    throw DataError("{}: expected a regular file, found a pipe; - is standard input", name);
+  if (std::filesystem::is_regular_file(file.content)) return;
+  const std::string found = foreign_directory_of(file.content);
+  throw DataError("{}: expected a regular file{}", name, found.empty() ? "" : ", found " + found);
 }
 
 }  // namespace
@@ -79,32 +165,50 @@ SourceFile inspect_source(const std::filesystem::path& path, const PrepareOption
   const std::string name = path.string();
   SourceFile file{.path = path, .content = path};
   if (name == kStandardInput) file.content = copy_standard_input(directory);
-  if (!std::filesystem::exists(file.content)) throw DataError("{}: there is no such file", name);
-  if (std::filesystem::is_fifo(file.content))
-    throw DataError("{}: expected a regular file, found a pipe; - is standard input", name);
-  if (!std::filesystem::is_regular_file(file.content)) throw DataError("{}: expected a regular file", name);
+  refuse_what_is_no_file(file);
   file.file_bytes = static_cast<int64_t>(std::filesystem::file_size(file.content));
   if (file.file_bytes == 0) throw DataError("{}: the file is empty", name);
-  if (!options.as_is) check_look(file, options);
-  file.field = options.field;
-  if (options.separator) file.separator = static_cast<char>(*options.separator);
+  if (!options.as_is) {
+    look_at_source(file, options);
+  } else if (options.format == SourceFormat::kUInt16 || options.format == SourceFormat::kUInt32) {
+    file.tokens = raw_layout(options.format);
+  }
+  if (!file.tokens) file.field = options.field;
+  file.separator = options.separator;
   measure(file);
-  if (file.bytes == 0) throw DataError("{}: there is no text in it", name);
-  const int64_t token_bytes = bytes_of(source_type_of(options.format));
-  if (file.bytes % token_bytes != 0)
-    throw DataError("{}: expected whole tokens of {} bytes, found {} bytes: the file is cut off or of another type",
-                    name, token_bytes, file.bytes);
   return file;
 }
 
-std::unique_ptr<ByteStream> open_source(const SourceFile& file,
+TokenType type_of_tokens(const SourceFile& file) {
+  return file.is_ids || bytes_of(file.tokens->element) > 2 ? TokenType::kUInt32 : TokenType::kUInt16;
+}
+
+void settle_tokens(SourceFile& file, TokenType type, std::optional<int64_t> separator) {
+  file.token_type = type;
+  file.separator = separator;
+  if (file.is_ids) {
+    file.bytes = count_bytes(*open_source(file));
+    if (file.bytes == 0) throw DataError("{}: there are no tokens in it", file.path.string());
+    return;
+  }
+  const int64_t separators = separator ? file.tokens->count_documents() - 1 : 0;
+  file.bytes = (file.tokens->tokens + separators) * bytes_of(type);
+}
+
+std::unique_ptr<ByteStream> open_source(const SourceFile& file, int64_t limit,
                                         std::function<void(std::string_view document)> document_seen) {
-  auto stream = open_byte_stream(file.content, file.compression, file.path.string());
+  const std::string name = file.path.string();
+  std::unique_ptr<ByteStream> stream;
+  if (!file.tokens || !file.tokens->array) stream = open_byte_stream(file.content, file.compression, name);
+  if (file.tokens)
+    return open_tokens(*file.tokens, std::move(stream), file.content,
+                       {.name = name, .type = file.token_type, .limit = limit, .separator = file.separator});
   std::vector<std::byte> mark(static_cast<size_t>(file.skipped));
   stream->read(mark);
   if (file.field.empty()) return stream;
-  return make_json_line_stream(std::move(stream), {file.field, file.separator, std::move(document_seen)},
-                               file.path.string());
+  JsonLineOptions lines{.field = file.field, .separator = file.separator, .seen = std::move(document_seen)};
+  if (file.is_ids) lines.ids = JsonIds{.type = file.token_type, .limit = limit};
+  return make_json_line_stream(std::move(stream), lines, name);
 }
 
 }  // namespace segue

@@ -15,20 +15,19 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8
 
 Compression compression_of(std::string_view beginning);
 
-// "a Parquet file", and what can be done about it; empty for what may be text, or tokens where `text` is false.
-std::string foreign_format_of(std::string_view beginning, bool text);
+// "UTF-16 ...", of text in two or four bytes a character without a mark, or "raw tokens ..." where such numbers are
+// none; empty for anything else.
+std::string wide_text_of(std::string_view beginning);
 
-// "JSON lines with the text fields ...", as the first line has them; empty for other text.
-std::string json_lines_of(std::string_view beginning);
+// "JSON lines with the fields ...", as the first line has them, or another form of JSON that holds records; empty for
+// other text.
+std::string json_records_of(std::string_view beginning);
 
-// What errors advise for what is not read as text; empty: nothing.
-struct TextAdvice {
-  std::string_view json_lines = {};  // what takes a field of them
-  std::string_view as_is = {};       // what takes any bytes
-};
+// Whether the first line of JSON has a list in this field, and no text.
+bool is_list_in_lines(std::string_view beginning, const std::string& field);
 
-// Throws DataError for text, which messages call `name`, that begins like another format, or like lines of JSON unless
-// these are meant.
-void check_text_look(std::string_view beginning, const std::string& name, bool is_json_lines, const TextAdvice& advice);
+// Throws DataError for what is read as text alone, and which messages call `name`, where it begins like another format
+// or like lines of JSON. `as_is_flag` takes any bytes; empty: there is none.
+void check_text_look(std::string_view beginning, const std::string& name, const std::string& as_is_flag);
 
 }  // namespace segue

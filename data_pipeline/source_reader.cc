@@ -61,7 +61,7 @@ SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocab
       type_(type),
       vocabulary_(vocabulary),
       signs_(file.field.empty() ? signs : nullptr),
-      stream_(open_source(file, signs != nullptr ? counter_of_documents(*signs) : nullptr)),
+      stream_(open_source(file, vocabulary, signs != nullptr ? counter_of_documents(*signs) : nullptr)),
       block_(kTextBlockBytes) {
   if (signs != nullptr) signs->begin_file(file.path.string(), file.skipped > 0);
 }
@@ -84,7 +84,8 @@ void SourceReader::check_tokens(std::span<const std::byte> tokens) {
   if (largest_ < vocabulary_) return;
   const int64_t offset = done_ / bytes_of(type_) + first_at_least(vocabulary_, tokens, type_);
   throw DataError(
-      "{}: token {} (byte {}): expected below {} {}, found {}", file_.path.string(), offset, offset * bytes_of(type_),
+      "{}: token {} (byte {}): expected below {} {}, found {}", file_.path.string(), offset,
+      offset * bytes_of(type_) + (file_.tokens ? file_.tokens->header_bytes : 0),
       vocabulary_ == kLargestVocabulary ? "the largest vocabulary that there can be," : "the vocabulary size",
       vocabulary_, largest_);
 }

@@ -65,7 +65,7 @@ std::unique_ptr<ByteStream> unwrap(std::unique_ptr<ByteStream> stream, const std
     if (compression_of(beginning) != Compression::kNone)
       throw DataError("{}: expected text, found what is compressed twice", name);
   }
-  check_text_look(beginning, name, false, {.as_is = reading.as_is_flag});
+  check_text_look(beginning, name, reading.as_is_flag);
   if (beginning.starts_with(kByteOrderMark)) {
     std::array<std::byte, kByteOrderMark.size()> mark{};
     skipped = std::ssize(stream->read(mark));

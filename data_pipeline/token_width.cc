@@ -10,6 +10,8 @@ namespace segue {
 namespace {
 
 constexpr size_t kFewestTokens = 32;
+constexpr size_t kFewestLikely = 8;                        // whose high parts are 0 or 1
+constexpr size_t kFewestCertain = 4;                       // whose high parts are 0
 constexpr uint32_t kLikelyVocabulary = uint32_t{1} << 20;  // above the largest that are used
 
 std::vector<uint32_t> numbers_of(std::string_view bytes, size_t width) {
@@ -21,11 +23,15 @@ std::vector<uint32_t> numbers_of(std::string_view bytes, size_t width) {
 // What stands at one place of every group of `stride` numbers.
 struct Column {
   uint32_t largest = 0;
+  size_t zeros = 0;
   std::set<uint32_t> values;
 };
 Column column_of(const std::vector<uint32_t>& numbers, size_t stride, size_t place) {
   Column column;
-  for (size_t i = place; i + stride - place <= numbers.size(); i += stride) column.values.insert(numbers[i]);
+  for (size_t i = place; i + stride - place <= numbers.size(); i += stride) {
+    column.values.insert(numbers[i]);
+    column.zeros += numbers[i] == 0 ? 1 : 0;
+  }
   if (!column.values.empty()) column.largest = *column.values.rbegin();
   return column;
 }
@@ -33,15 +39,19 @@ Column column_of(const std::vector<uint32_t>& numbers, size_t stride, size_t pla
 // Whether each group of `stride` numbers is one token: its first number varies, its second says at most what is left of
 // a large vocabulary, of numbers of 16 bits, and the others are 0.
 bool are_groups(const std::vector<uint32_t>& numbers, size_t stride, size_t width) {
-  if (numbers.size() < kFewestTokens * stride) return false;
+  if (numbers.size() < kFewestCertain * stride) return false;
   const Column low = column_of(numbers, stride, 0);
   const Column high = column_of(numbers, stride, 1);
   for (size_t place = 2; place < stride; ++place)
     if (column_of(numbers, stride, place).largest > 0) return false;
   if (low.values.size() < 2) return false;
-  if (high.largest == 0) return true;
-  return width == 2 && high.largest < kLikelyVocabulary >> 16 && low.largest >= 256 &&
-         low.values.size() >= 4 * high.values.size();
+  // Of a few tokens of a small vocabulary every second one may be 0 by chance, but then others are, too.
+  const size_t groups = numbers.size() / stride;
+  const bool are_few = groups < kFewestTokens;
+  if (high.largest == 0) return !are_few || (low.values.size() > 2 && 4 * low.zeros <= groups);
+  const size_t fewest = high.largest == 1 ? kFewestLikely : kFewestTokens;
+  return numbers.size() >= fewest * stride && width == 2 && high.largest < kLikelyVocabulary >> 16 &&
+         low.largest >= 256 && low.values.size() >= 4 * high.values.size();
 }
 
 bool is_print(char byte) { return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\r' || byte == '\t'; }
@@ -51,20 +61,33 @@ bool is_print(char byte) { return (byte >= ' ' && byte <= '~') || byte == '\n' |
 std::string other_tokens_than(TokenType type, std::string_view beginning) {
   const auto width = static_cast<size_t>(bytes_of(type));
   const std::vector<uint32_t> numbers = numbers_of(beginning, width);
-  if (numbers.size() < kFewestTokens) return {};
-  if (std::ranges::all_of(beginning, is_print)) return "text: leave out --format";
+  if (numbers.size() < kFewestCertain) return {};
+  if (beginning.size() >= kFewestTokens && std::ranges::all_of(beginning, is_print)) return "text: leave out --format";
   if (are_groups(numbers, 8 / width, width))
-    return "tokens of int64: write them as uint32, with astype(\"uint32\") of NumPy, and give --format uint32";
+    return "tokens of int64: write them with save() of NumPy, or as uint32 with astype(\"uint32\")";
   if (width == 2 && are_groups(numbers, 2, width)) return "tokens of uint32: give --format uint32";
   const auto beyond = std::ranges::count_if(numbers, [](uint32_t number) { return number >= kLikelyVocabulary; });
-  const bool is_swapped = std::ranges::all_of(numbers, [](uint32_t number) { return number % 256 == 0; }) &&
-                          std::ranges::any_of(numbers, [](uint32_t number) { return number != 0; });
+  const std::set<uint32_t> values(numbers.begin(), numbers.end());
+  const bool is_swapped =
+      values.size() > 2 && std::ranges::all_of(values, [](uint32_t number) { return number % 256 == 0; });
   if (width == 2 && is_swapped) return "tokens of the other byte order: swap their bytes with dd conv=swab";
   if (width == 4 && 2 * beyond > std::ssize(numbers)) {
     if (is_swapped) return "tokens of the other byte order: swap their bytes with byteswap() of NumPy";
     return "tokens of uint16: give --format uint16";
   }
   return {};
+}
+
+std::string raw_tokens_of(std::string_view beginning) {
+  const std::string other = other_tokens_than(TokenType::kUInt16, beginning);
+  if (other.starts_with("tokens")) return "raw " + other;
+  // Frequent tokens have small numbers.
+  constexpr uint32_t kFrequent = 8192;
+  const std::vector<uint32_t> numbers = numbers_of(beginning, 2);
+  const auto frequent = std::ranges::count_if(numbers, [](uint32_t number) { return number < kFrequent; });
+  if (beginning.size() % 2 != 0 || numbers.size() < kFewestCertain || 10 * frequent < 4 * std::ssize(numbers))
+    return {};
+  return "raw tokens of uint16, as nanoGPT writes them: give --format uint16";
 }
 
 }  // namespace segue

@@ -23,10 +23,12 @@ constexpr const char* kPrepareExamples =
     "  segue prepare --tokenizer sentencepiece --vocab-size 8000 --input books/*.txt --output data/pieces\n"
     "  segue prepare --tokenizer enwik8 --input enwik8 --split 90000000,5000000,5000000 --output data/enwik8\n"
     "  segue prepare --format uint16 --train train.bin --valid val.bin --vocab-size 50257 --output data/web\n"
+    "  segue prepare --train fineweb_train_*.bin --valid fineweb_val_000000.bin --output data/fineweb\n"
     "  zcat wiki.gz | segue prepare --train - --output data/wiki\n"
     "  segue prepare --field text --input pages.jsonl.zst --output data/pages\n"
     "  segue inspect data/books\n"
-    "Files compressed by gzip, bzip2, xz or zstd are decompressed.\n"
+    "Files compressed by gzip, bzip2, xz or zstd are decompressed. Token files of llm.c, Megatron-LM and NumPy say what "
+    "they are.\n"
     "The dataset appears whole or not at all; an interrupted prepare is simply run again.";
 
 // So that the manifest has a command that can be pasted.
@@ -44,7 +46,7 @@ std::string command_line(const CLI::App& command) {
 }  // namespace
 
 void add_prepare_command(CLI::App& app) {
-  add_command_reading<PrepareOptions>(app, "prepare", "Turn text or raw token files into a dataset", kPrepareExamples,
+  add_command_reading<PrepareOptions>(app, "prepare", "Turn text or token files into a dataset", kPrepareExamples,
                                       [](const CLI::App& command) {
                                         PrepareOptions options;
                                         read_flags(command, options);

@@ -30,7 +30,8 @@ TEST_F(PrepareTest, EachSplitIsTheBytesOfItsFiles) {
   prepare_silently({.output = output_,
                     .train = {write_text(directory_ / "a", "first"), write_text(directory_ / "b", "second")},
                     .valid = {write_text(directory_ / "c", "third")},
-                    .test = {write_text(directory_ / "d", std::string("\0\xff", 2))}});
+                    .test = {write_text(directory_ / "d", std::string("\0\xff", 2))},
+                    .format = SourceFormat::kText});
   EXPECT_EQ(all_text(output_, "train"), "firstsecond");
   EXPECT_EQ(all_text(output_, "valid"), "third");
   EXPECT_THAT(all_tokens(output_, "test"), ElementsAre(0, 255));
@@ -54,6 +55,7 @@ TEST_F(PrepareTest, FractionsCutTheInputWithoutLossOrOverlap) {
         {.output = output_,
          .input = {write_text(directory_ / "a", text.substr(0, half)), write_text(directory_ / "b", text.substr(half))},
          .fractions = {0.8, 0.1, 0.1},
+         .format = SourceFormat::kText,
          .shard_tokens = 97,
          .force = true});
     const std::string train = all_text(output_, "train");
@@ -70,7 +72,10 @@ TEST_F(PrepareTest, FractionsCountSeparatorsAndMayCutAtOne) {
 }
 
 TEST_F(PrepareTest, ShardsAreBoundedAndNumbered) {
-  prepare_silently({.output = output_, .train = {write_text(directory_ / "a", some_text(23))}, .shard_tokens = 7});
+  prepare_silently({.output = output_,
+                    .train = {write_text(directory_ / "a", some_text(23))},
+                    .format = SourceFormat::kText,
+                    .shard_tokens = 7});
   std::vector<std::string> files;
   std::vector<int64_t> tokens;
   const Dataset dataset(output_);
@@ -131,7 +136,10 @@ TEST_F(PrepareTest, CompressionMakesShardsSmallerAndChangesNoToken) {
 
 TEST_F(PrepareTest, SourcesLongerThanABlockPassWhole) {
   const std::string text = some_text((int64_t{5} << 20) + 13);
-  prepare_silently({.output = output_, .train = {write_text(directory_ / "a", text)}, .shard_tokens = 1 << 20});
+  prepare_silently({.output = output_,
+                    .train = {write_text(directory_ / "a", text)},
+                    .format = SourceFormat::kText,
+                    .shard_tokens = 1 << 20});
   EXPECT_EQ(all_text(output_, "train"), text);
   Dataset(output_).verify(true);
 }
@@ -153,16 +161,20 @@ TEST_F(PrepareTest, TheManifestNamesSourcesTheirDigestsAndSplits) {
 
 TEST_F(PrepareTest, TheSameSourcesGiveTheSameFiles) {
   const auto source = write_text(directory_ / "a", some_text(1000));
-  prepare_silently({.output = output_, .train = {source}});
+  prepare_silently({.output = output_, .train = {source}, .format = SourceFormat::kText});
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // another second of the clock
-  prepare_silently({.output = directory_ / "again", .train = {source}});
+  prepare_silently({.output = directory_ / "again", .train = {source}, .format = SourceFormat::kText});
   for (const char* file : {"manifest.json", "train-00000.h5"})
     EXPECT_EQ(read_file(output_ / file), read_file(directory_ / "again" / file)) << file;
 }
 
 TEST_F(PrepareTest, TheDescriptionNamesWhatPeopleAskFor) {
   const auto source = write_text(directory_ / "book.txt", some_text(2000));
-  prepare_silently({.output = output_, .input = {source}, .shard_tokens = 1000, .command = "segue prepare ..."});
+  prepare_silently({.output = output_,
+                    .input = {source},
+                    .format = SourceFormat::kText,
+                    .shard_tokens = 1000,
+                    .command = "segue prepare ..."});
   const std::string text = describe(Dataset(output_));
   EXPECT_THAT(text, HasSubstr("tokens: byte, uint8, vocabulary 256\n"));
   EXPECT_THAT(text, HasSubstr("split train: 1,800 tokens in 2 shards, "));

@@ -68,11 +68,39 @@ TEST(TokenWidth, NamesTextAndTheOtherByteOrder) {
               StartsWith("tokens of the other byte order"));
 }
 
+// A first try has few tokens: zeros in their high parts leave no doubt.
+TEST(TokenWidth, IsSeenInAFewTokens) {
+  for (const int64_t count : {4, 7, 15, 31}) {
+    EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<uint32_t>(tokens_of(50257, count))),
+                StartsWith("tokens of uint32"));
+    EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<int64_t>(tokens_of(50257, count))),
+                StartsWith("tokens of int64"));
+    EXPECT_THAT(other_tokens_than(TokenType::kUInt32, bytes_as<int64_t>(tokens_of(50257, count))),
+                StartsWith("tokens of int64"));
+    EXPECT_THAT(other_tokens_than(TokenType::kUInt32, bytes_as<uint16_t>(tokens_of(50257, 2 * count))),
+                StartsWith("tokens of uint16"));
+    EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<uint16_t>(tokens_of(200, count), true)),
+                StartsWith("tokens of the other byte order"));
+    for (const int64_t vocabulary : {3, 100, 50257}) {
+      EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<uint16_t>(tokens_of(vocabulary, count))), IsEmpty());
+      EXPECT_THAT(other_tokens_than(TokenType::kUInt32, bytes_as<uint32_t>(tokens_of(vocabulary, count))), IsEmpty());
+    }
+  }
+}
+
 // What has too few tokens to tell, and what has few different ones.
 TEST(TokenWidth, IsNotJudgedByLittle) {
-  EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<uint32_t>(tokens_of(100, 15))), IsEmpty());
+  EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<uint32_t>(tokens_of(100, 3))), IsEmpty());
   EXPECT_THAT(other_tokens_than(TokenType::kUInt16, std::string(400, '\0')), IsEmpty());
   EXPECT_THAT(other_tokens_than(TokenType::kUInt16, {}), IsEmpty());
+}
+
+TEST(TokenWidth, OfRawTokensIsNamed) {
+  for (const int64_t vocabulary : {65, 1000, 50257})
+    EXPECT_THAT(raw_tokens_of(bytes_as<uint16_t>(tokens_of(vocabulary))), StartsWith("raw tokens of uint16"));
+  EXPECT_THAT(raw_tokens_of(bytes_as<uint32_t>(tokens_of(128256))), StartsWith("raw tokens of uint32"));
+  EXPECT_THAT(raw_tokens_of(bytes_as<int64_t>(tokens_of(128256))), StartsWith("raw tokens of int64"));
+  EXPECT_THAT(raw_tokens_of(std::string(200, '\xee')), IsEmpty());
 }
 
 }  // namespace

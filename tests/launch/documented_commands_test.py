@@ -240,6 +240,11 @@ class World(Job):
         for name in ("puzzles.bin", "more-puzzles.bin"):
             self.write(name, struct.pack("<650H", *(draw.randrange(50) for _ in range(650))))
             self.write(name + ".marks", bytes(draw.randrange(2) for _ in range(650)))
+        tokens = [draw.randrange(50257) for _ in range(500)]
+        for name in ("shards/train_000001", "shards/val_000000", "fineweb_train_000001", "fineweb_val_000000"):
+            header = struct.pack("<256i", 20240520, 1, len(tokens), *[0] * 253)  # as llm.c writes it
+            self.write(name + ".bin", header + struct.pack("<500H", *tokens))
+        self.write("ids.jsonl", "".join(json.dumps({"input_ids": tokens[i:i + 10]}) + "\n" for i in range(0, 500, 10)))
 
     def run_shell(self, command, variables=()):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join([*variables, command])], cwd=self.directory,

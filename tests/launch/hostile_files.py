@@ -17,6 +17,7 @@ import zlib
 import hdf5_files as h5
 from hostile_case import CHECKPOINT, CONFIG, DATA, DEVICE, ESCAPE, FILE, LARGE, OK, USAGE, Case, kept, made_by, put, write_header
 from hostile_imports import imports
+from hostile_tokens import token_files
 from tensor_files import read_safetensors, write_npz, write_safetensors
 
 NEWEST = "run/checkpoints/step-00000004"
@@ -498,5 +499,5 @@ def prompts():
 
 
 def cases():
-    for reader in (of_no_kind, texts, configs, manifests, rows, checkpoints, imports, runs, prompts):
+    for reader in (of_no_kind, texts, token_files, configs, manifests, rows, checkpoints, imports, runs, prompts):
         yield from reader()

@@ -2,12 +2,14 @@
 that are no text and are refused by name.
 """
 
+import base64
 import bz2
 import gzip
 import io
 import json
 import lzma
 import os
+import pickle
 import random
 import struct
 import subprocess
@@ -89,7 +91,7 @@ def test_compressed(program):
 
 def test_damaged(program):
     for ending, compress in COMPRESSIONS.items():
-        data = bytearray(compress(random.Random(1).randbytes(200000)))
+        data = bytearray(compress(base64.b64encode(random.Random(1).randbytes(200000))))
         program.write("cut", bytes(data[:len(data) // 2]))
         refused(program, DATA, "prepare", "--train", "cut", "--output", "none", says=("cut: the compressed data is cut off",),
                 leaves_nothing_at="none")
@@ -165,8 +167,9 @@ def test_json_lines(program):
         program.write("bad.jsonl", content)
         refused(program, DATA, "prepare", "--field", "text", "--train", "bad.jsonl", "--output", "none",
                 says=("bad.jsonl: ", says), leaves_nothing_at="none")
-    refused(program, USAGE, "prepare", "--field", "text", "--format", "uint16", "--train", "joined.txt", "--output", "none",
-            says=("field",))
+    refused(program, DATA, "prepare", "--field", "text", "--format", "uint16", "--train", "pages.jsonl", "--output", "none",
+            says=('line 1: expected a list "text"',))
+    refused(program, DATA, "prepare", "--field", "id", "--train", "pages.jsonl", "--output", "none", says=('expected a text "id", found 0',))
 
 
 def tar_of(data):
@@ -185,35 +188,81 @@ def zip_of(data):
     return buffer.getvalue()
 
 
+def raw_zip_of(name, content=b""):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def tfrecord_of(data):
+    """A record, and the checksum of its length as TensorFlow masks it (CRC-32C, bit by bit)."""
+    length, crc = struct.pack("<Q", len(data)), 0xffffffff
+    for byte in length:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return length + struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff) + data
+
+
 def test_other_formats(program):
-    text, header = TEXT[:5000].decode(), [0] * 256
-    header[:3] = 20240520, 1, 100
-    llm_c = struct.pack("<256i", *header) + struct.pack("<100H", *range(100))
+    text, draw = TEXT[:5000].decode(), random.Random(4)
+    offsets = [4 * 22 + 300 + 100 * i for i in range(21)]
+    mds = struct.pack("<I21I", 20, *offsets) + b'{"column_encodings": ["str"], "format": "mds"}'.ljust(300) + TEXT[:2000]
+    chunk = struct.pack("<I21I", 20, *(o - 300 for o in offsets)) + draw.randbytes(2000)
     cases = {
-        "a.parquet": (b"PAR1" + bytes(500), "a Parquet file"), "a.arrow": (b"ARROW1\0\0" + bytes(100), "an Arrow file"),
+        "a.parquet": (b"PAR1" + bytes(500), "a Parquet file: python3 -c"), "a.arrow": (b"ARROW1\0\0" + bytes(100), "an Arrow file"),
+        "s.arrow": (b"\xff\xff\xff\xff\xa8\0\0\0\x10\0\0\0" + bytes(100), "an Arrow stream"),
         "le.txt": (b"\xff\xfe" + text.encode("utf-16-le"), "UTF-16"), "be.txt": (b"\xfe\xff" + text.encode("utf-16-be"), "UTF-16"),
         "le": (text.encode("utf-16-le"), "UTF-16"), "be": (text.encode("utf-16-be"), "UTF-16"),
         "32.txt": (text.encode("utf-32"), "UTF-32"), "32be": (text.encode("utf-32-be"), "UTF-32"),
-        "train.bin": (llm_c, "a token file of llm.c"), "a.h5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
+        "a.h5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
         "a.zip": (zip_of(TEXT), "a zip archive"), "a.tar": (tar_of(TEXT), "a tar archive"),
         "a.tar.gz": (gzip.compress(tar_of(TEXT)), "a tar archive"), "twice.gz": (gzip.compress(gzip.compress(TEXT)), "twice"),
-        "a.npy": (b"\x93NUMPY\x01\0" + bytes(100), "a NumPy array"), "a.pdf": (b"%PDF-1.7\n" + TEXT, "a PDF file"),
+        "a.pdf": (b"%PDF-1.7\n" + TEXT, "a PDF file"), "a.docx": (raw_zip_of("[Content_Types].xml"), "Microsoft Office"),
+        "a.pt": (raw_zip_of("archive/data.pkl"), "a PyTorch file"), "a.epub": (raw_zip_of("mimetype", b"application/epub+zip"), "an EPUB book"),
         "a.lzma": (lzma.compress(TEXT, lzma.FORMAT_ALONE), "a legacy .lzma file"),
-        "a.jsonl": (lines({"text": "a b", "url": "c"}), 'JSON lines with the text fields "text", "url"; --field'),
+        "a.pkl": (pickle.dumps(list(range(1000))), "a Python pickle"), "a.safetensors": (struct.pack("<Q", 8) + b'{"a":{}}' + bytes(8), "a safetensors file"),
+        "a.tfrecord": (tfrecord_of(TEXT[:500]), "a TFRecord file"), "a.mds": (mds, "MosaicML"), "chunk-0-0.bin": (chunk, "LitData"),
+        "program": (b"\x7fELF\2\1\1" + bytes(100), "a program"), "a.png": (b"\x89PNG\r\n\x1a\n" + bytes(100), "an image"),
+        "noise": (draw.randbytes(5000), "neither"), "noise.gz": (gzip.compress(draw.randbytes(5000)), "neither"),
+        "a.jsonl": (lines({"text": "a b", "url": "c", "ids": [1]}), 'JSON lines with the fields "ids", "text", "url": --field'),
         "a.jsonl.gz": (gzip.compress(lines({"text": "a" * 100000})), "JSON lines"),
+        "a.json": (json.dumps([{"text": "a b"}]).encode(), "jq -c '.[]'"),
+        "a.annex": (b"/annex/objects/SHA256E-s5--0.txt\n", "git annex get"),
     }
     for name, (content, says) in cases.items():
         program.write(name, content)
-        refused(program, DATA, "prepare", "--train", name, "--output", "none", says=(name + ": expected text", says),
+        refused(program, DATA, "prepare", "--train", name, "--output", "none", says=(name + ": expected text or tokens", says),
                 leaves_nothing_at="none")
         refused(program, DATA, "prepare", "--input", "plain.txt", name, "--output", "none", says=(name, says))
         check(prepared(program, "--as-is", "--train", name)[0][1] == len(content), f"{name}: --as-is is not as it is")
+    for name, (content, says) in cases.items():
+        if says != "neither":
+            refused(program, DATA, "prepare", "--format", "text", "--train", name, "--output", "none", says=(name + ": expected text, ", says))
+    check(prepared(program, "--format", "text", "--train", "noise")[0][1] == 5000, "noise is taken as text where one says so")
     program.write("prose.txt", lines({"text": "This object is an example."}) + b"\n" + TEXT)
     prepared(program, "--train", "prose.txt")
-    for name in ("train.bin", "a.npy", "a.parquet"):
-        refused(program, DATA, "prepare", "--format", "uint16", "--train", name, "--output", "none", says=(cases[name][1],))
+    header = [20240520, 1, 100] + [0] * 253
+    program.write("train.bin", struct.pack("<256i", *header) + struct.pack("<100H", *range(100)))
+    program.write("a.npy", b"\x93NUMPY\x01\0" + bytes(100))
+    for name, says in (("train.bin", "a token file of llm.c: leave out --format"), ("a.npy", "a NumPy array: leave out --format"),
+                       *((name, cases[name][1]) for name in ("a.parquet", "a.safetensors", "a.tfrecord", "a.mds", "s.arrow", "a.pt"))):
+        for format in ("uint16", "uint32"):
+            refused(program, DATA, "prepare", "--format", format, "--train", name, "--output", "none", says=(says,))
+    refused(program, DATA, "prepare", "--format", "text", "--train", "train.bin", "--output", "none", says=("a token file of llm.c",))
+    check(prepared(program, "--train", "train.bin")[0][1] == 100, "a shard of llm.c")
+    program.write("train.bin.zst", zstd(struct.pack("<256i", *header) + struct.pack("<100H", *range(100))))
+    check(prepared(program, "--train", "train.bin.zst") == prepared(program, "--train", "train.bin"), "a compressed shard of llm.c")
     program.write("tokens.bin", struct.pack("<100H", 0xfeff, *range(1, 100)))  # no text, so no mark of UTF-16
     prepared(program, "--format", "uint16", "--train", "tokens.bin")
+    for name, says in (("dataset_info.json", "a dataset of Hugging Face: python3"), ("dataset_dict.json", "for each split"),
+                       ("index.json", "MosaicML"), ("manifest.json", "data.path")):
+        os.makedirs(program.path("directory"), exist_ok=True)
+        program.write(os.path.join("directory", name), b"{}")
+        refused(program, DATA, "prepare", "--train", "directory", "--output", "none", says=("directory: expected a regular file, found ", says))
+        os.remove(program.path("directory", name))
 
 
 def test_other_widths(program):
@@ -230,6 +279,12 @@ def test_other_widths(program):
     for name in ("uint16", "uint32"):
         program.write("ids.bin", files[name])
         check(prepared(program, "--format", name, "--train", "ids.bin")[0][1] == len(ids), f"{name} ids as {name}")
+    program.write("ids.bin", struct.pack("<5I", *ids[:5]))
+    refused(program, DATA, "prepare", "--format", "uint16", "--train", "ids.bin", "--output", "none", says=("give --format uint32",))
+    for content, says in ((files["uint16"], "give --format uint16"), (files["uint32"], "give --format uint32"), (files["int64"], "raw tokens of int64")):
+        program.write("ids.bin", content)
+        refused(program, DATA, "prepare", "--train", "ids.bin", "--output", "none",
+                says=("ids.bin: expected text or tokens, found what looks like raw tokens of", says), leaves_nothing_at="none")
     program.write("ids.bin", files["uint32"])
     check(prepared(program, "--format", "uint16", "--as-is", "--train", "ids.bin")[0][1] == 2 * len(ids), "as they are")
 
@@ -244,6 +299,11 @@ def test_pointers_of_git_lfs(program):
                       ("--tokenizer", "word", "--vocabulary", "pointer", "--train", "plain.txt"),
                       ("--tokenizer", "sentencepiece", "--model", "pointer", "--train", "plain.txt")):
         refused(program, IO, "prepare", *arguments, "--output", "none", says=says, leaves_nothing_at="none")
+    for content in (pointer.encode(), gzip.compress(pointer.encode())):
+        code, errors = prepare(program, "--train", "-", stdin=content)
+        check(code == IO and "-: expected the file, found Git LFS's pointer to it" in errors, errors)
+    program.write("pointer.gz", gzip.compress(pointer.encode()))
+    refused(program, IO, "prepare", "--train", "pointer.gz", "--output", "none", says=("pointer.gz: expected the file, found Git LFS's",))
     refused(program, IO, "train", "pointer", says=says)
     refused(program, IO, "import", "--model", "pointer", "--args", "pointer", "--output", "none", says=says)
 

@@ -144,7 +144,7 @@ def test_symbols(program):
              "text8": bytes(source.choice(b"the cat    ") for _ in range(5000))}
     for kind, text in texts.items():
         program.write("corpus", text)
-        program.run("prepare", "--tokenizer", kind, "--input", "corpus", "--split", "4000,600,400", "--output", kind)
+        program.run("prepare", "--format", "text", "--tokenizer", kind, "--input", "corpus", "--split", "4000,600,400", "--output", kind)
         values, expected = expected_symbols(kind, [text[:4000], text[4000:4600], text[4600:]])
         described = manifest(program, kind)
         check(described["tokenizer"]["symbols"] == values, f"{kind}: other symbols")
