@@ -26,7 +26,8 @@ def tensors_in(value):
     """The tensors of a dictionary, by name; what lies beside them, as counters, is no weight."""
     if not isinstance(value, dict):
         return {}
-    return {name: tensor for name, tensor in value.items() if isinstance(name, str) and name not in COUNTERS and isinstance(tensor, (Tensor, OtherTensor))}
+    return {name: tensor for name, tensor in value.items()
+            if isinstance(name, str) and name not in COUNTERS and isinstance(tensor, (Tensor, OtherTensor))}
 
 
 def prefix_of(names):
