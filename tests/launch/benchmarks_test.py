@@ -442,7 +442,7 @@ def usage(program):
     check(scripts == set(REFUSED), f"another set of programs: {scripts ^ set(REFUSED)}")
     peers = {path.name for path in (BENCHMARKS / "peers").glob("*.py") if "if __name__" in path.read_text()}
     check(peers == set(PEERS), f"another set of peers: {peers ^ set(PEERS)}")
-    for script in [*sorted(set(REFUSED) - WITHOUT_OUTPUT), *(f"peers/{name}" for name in PEERS)]:
+    for script in [*REFUSED, *(f"peers/{name}" for name in PEERS)]:
         name, modules = pathlib.Path(script).name, MODULES.get(script, ["torch"] if "/" in script else [])
         out, _ = call(program, script, "--help")
         check(re.search(rf"^  .*benchmarks/{script}\b", out, re.MULTILINE), f"{script} --help: no example:\n{out}")
