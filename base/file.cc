@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -115,6 +116,33 @@ std::span<std::byte> read_into(std::span<std::byte> block, int descriptor, const
   });
 }
 
+// At least one byte of `bytes`, which are not empty; how many.
+size_t write_some(int descriptor, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  ssize_t put = -1;
+  do {
+    put = ::write(descriptor, bytes.data(), bytes.size());
+  } while (put < 0 && errno == EINTR);
+  if (put < 0) throw FileError("{}: cannot write: {}", path.string(), reason_of_failure());
+  note_progress();
+  return static_cast<size_t>(put);
+}
+
+// A pipe, a terminal, /dev/null: bytes go into it, and no file may take its place. So does standard output, whatever it
+// was redirected to.
+bool is_sink(const std::filesystem::path& path) {
+  const std::string name = path.lexically_normal().string();
+  if (name == "/dev/stdout" || name == "/dev/stderr" || name.starts_with("/dev/fd/")) return true;
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+void write_into_sink(const std::filesystem::path& path, std::string_view text) {
+  const Descriptor sink(path, O_WRONLY | O_APPEND | O_NOCTTY);
+  static_cast<void>(std::fflush(stdout));  // which it may be
+  for (std::span<const std::byte> rest = std::as_bytes(std::span(text)); !rest.empty();)
+    rest = rest.subspan(write_some(sink.get(), rest, path));
+}
+
 // Removes as much of a file or a directory as it can, and returns what stays and why; empty when all is gone.
 std::string remove_what_goes(const std::filesystem::path& path) {
   std::string complaint;
@@ -172,13 +200,9 @@ FileWriter::~FileWriter() {
 
 void FileWriter::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const size_t most = std::min(bytes.size(), kUnsyncedBytes - unsynced_);
-    const ssize_t put = ::write(descriptor_, bytes.data(), most);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw FileError("{}: cannot write: {}", path_.string(), reason_of_failure());
-    bytes = bytes.subspan(static_cast<size_t>(put));
-    unsynced_ += static_cast<size_t>(put);
-    note_progress();
+    const size_t put = write_some(descriptor_, bytes.first(std::min(bytes.size(), kUnsyncedBytes - unsynced_)), path_);
+    bytes = bytes.subspan(put);
+    unsynced_ += put;
     if (unsynced_ == kUnsyncedBytes) sync();
   }
 }
@@ -206,6 +230,24 @@ void sync_directory(const std::filesystem::path& directory) {
 bool path_exists(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
+}
+
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  std::filesystem::path place = path;
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(place, error); ++links)
+    place = place.parent_path() / std::filesystem::read_symlink(place, error);
+  return place;
+}
+
+std::filesystem::path file_to_replace(const std::filesystem::path& path) {
+  struct stat status {};
+  if (is_sink(path))
+    throw FileError(
+        "{}: expected a file to write, found {}", path.string(),
+        ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) ? kind_of(status.st_mode) : "a stream");
+  return behind_links(path);
 }
 
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -236,18 +278,24 @@ void check_writable(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw FileError("{}: expected a file to write, found a directory", path.string());
-  const std::filesystem::path beside = partial_of(path);
+  if (is_sink(path)) {
+    if (::access(path.c_str(), W_OK) != 0) throw FileError("{}: cannot write: {}", path.string(), reason_of_failure());
+    return;
+  }
+  const std::filesystem::path beside = partial_of(behind_links(path));
   const FileWriter file(beside);
   std::filesystem::remove(beside, ignored);
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path beside = partial_of(path);
+  if (is_sink(path)) return write_into_sink(path, text);
+  const std::filesystem::path target = behind_links(path);
+  const std::filesystem::path beside = partial_of(target);
   try {
     FileWriter file(beside);
     file.write(text);
     file.sync_and_close();
-    rename_durably(beside, path);
+    rename_durably(beside, target);
   } catch (const FileError&) {
     std::error_code ignored;
     std::filesystem::remove(beside, ignored);

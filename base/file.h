@@ -72,6 +72,12 @@ void sync_directory(const std::filesystem::path& directory);
 // Whether there is anything of this name; false also when the system does not say.
 bool path_exists(const std::filesystem::path& path);
 
+// Where the links lead that `path` may be one of; what they lead to need not exist.
+std::filesystem::path behind_links(const std::filesystem::path& path);
+
+// The same, of a file; FileError where it is a device, a pipe or standard output, which no file may take the place of.
+std::filesystem::path file_to_replace(const std::filesystem::path& path);
+
 // Renames and makes the new entry durable; an existing file (not a directory) at `to` is replaced.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
@@ -85,7 +91,8 @@ void remove_tree(const std::filesystem::path& path);
 // Throws FileError where write_file_atomically could not write; for who has long work to do first. Changes nothing.
 void check_writable(const std::filesystem::path& path);
 
-// Writes beside, syncs, renames: a reader sees the old file or the whole of the new one.
+// Writes beside, syncs, renames: a reader sees the old file or the whole of the new one. A link stays, and what it
+// leads to is written. A device, a pipe or standard output gets the text as it is.
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
 // A file mapped read-only.

@@ -88,10 +88,11 @@ WrittenFile write_in_place(const std::filesystem::path& path, std::span<const Na
 WrittenFile write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                               const Metadata& metadata) {
   check_names(tensors);
-  const std::filesystem::path beside = path.string() + ".partial";
+  const std::filesystem::path target = file_to_replace(path);
+  const std::filesystem::path beside = target.string() + ".partial";
   try {
     WrittenFile written = write_in_place(beside, by_element_size(tensors), metadata);
-    rename_durably(beside, path);
+    rename_durably(beside, target);
     return written;
   } catch (const FileError&) {
     std::error_code ignored;

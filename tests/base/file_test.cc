@@ -1,9 +1,11 @@
 // Files: what fails says so, and a failed write leaves the old content.
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -63,6 +65,37 @@ TEST(WriteFileAtomically, NamesADirectoryInTheWay) {
   make_directories(directory / "taken" / "inside");
   EXPECT_THROW(write_file_atomically(directory / "taken", "text"), FileError);
   EXPECT_THROW(write_file_atomically(directory / "missing" / "file", "text"), FileError);
+}
+
+TEST(WriteFileAtomically, LeavesLinksWhereTheyAre) {
+  const TemporaryDirectory directory;
+  make_directories(directory / "elsewhere");
+  std::filesystem::create_symlink("elsewhere/file", directory / "link");
+  std::filesystem::create_symlink("link", directory / "second");
+  for (const std::string text : {"new", "newer"}) {
+    check_writable(directory / "second");
+    write_file_atomically(directory / "second", text);
+    EXPECT_TRUE(std::filesystem::is_symlink(directory / "second"));
+    EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+    EXPECT_EQ(read_file(directory / "elsewhere" / "file"), text);
+  }
+}
+
+TEST(WriteFileAtomically, WritesIntoAPipeAndReplacesNoDevice) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path pipe = directory / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  check_writable(pipe);
+  write_file_atomically(pipe, "text");
+  std::array<char, 8> got{};
+  EXPECT_EQ(::read(reader, got.data(), got.size()), 4);
+  EXPECT_STREQ(got.data(), "text");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(path_exists(directory / "pipe.partial"));
+  EXPECT_EQ(message_of<FileError>([&] { file_to_replace(pipe); }),
+            pipe.string() + ": expected a file to write, found a pipe");
+  ::close(reader);
 }
 
 TEST(CheckWritable, SaysBeforehandWhatWritingWouldSay) {
