@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,10 +35,20 @@ void replace(const std::filesystem::path& partial, const std::filesystem::path& 
   rename_durably(partial, target);
 }
 
+// A file system that is mounted on a directory keeps that from being replaced, as in a container whose volume it is.
+void refuse_mount_point(const std::filesystem::path& target) {
+  struct statx status {};
+  if (::statx(AT_FDCWD, target.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) return;
+  if ((status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+    throw FileError("{}: expected a directory that can be replaced, found a mounted file system; name one in it",
+                    target.string());
+}
+
 }  // namespace
 
 StagedDirectory::StagedDirectory(const std::filesystem::path& target)
-    : target_(without_trailing_slash(target)), partial_(target_.string() + ".partial") {
+    : target_(behind_links(without_trailing_slash(target))), partial_(target_.string() + ".partial") {
+  refuse_mount_point(target_);
   make_directories(partial_);
   claim();
   for (const auto& left_over : std::filesystem::directory_iterator(partial_)) remove_tree(left_over.path());

@@ -40,6 +40,22 @@ TEST_F(StagedDirectoryTest, CommitReplacesADirectoryWhole) {
   EXPECT_FALSE(std::filesystem::exists(partial_));
 }
 
+TEST_F(StagedDirectoryTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
+  std::filesystem::create_directories(directory_ / "disk" / "empty");
+  std::filesystem::create_directory_symlink("disk/empty", target_);
+  StagedDirectory staged(target_ / "");
+  EXPECT_EQ(staged.path(), directory_ / "disk" / "empty.partial");
+  write_text(staged.path() / "file", "content");
+  staged.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(target_));
+  EXPECT_EQ(read_file(directory_ / "disk" / "empty" / "file"), "content");
+}
+
+TEST_F(StagedDirectoryTest, AMountedFileSystemIsRefusedBeforeAnythingIsWritten) {
+  EXPECT_EQ(message_of<FileError>([] { StagedDirectory staged("/proc"); }),
+            "/proc: expected a directory that can be replaced, found a mounted file system; name one in it");
+}
+
 TEST_F(StagedDirectoryTest, WhatAnInterruptedRunLeftIsRemoved) {
   std::filesystem::create_directories(partial_ / "left");
   StagedDirectory staged(target_);
