@@ -2,6 +2,7 @@
 #include "data_pipeline/prepare.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -138,6 +139,18 @@ DatasetManifest planned_manifest(const PrepareOptions& options, const std::vecto
   return manifest;
 }
 
+// Files, or copies of them, that one split was made of and another too: its losses are of text that was learned.
+void warn_of_shared_sources(const DatasetManifest& manifest, Logger& logger) {
+  std::map<std::string_view, const SourceInfo*> first_with;  // by checksum
+  for (const SourceInfo& source : manifest.sources) {
+    const auto [found, is_new] = first_with.try_emplace(source.checksum, &source);
+    const SourceInfo& other = *found->second;
+    if (is_new || source.bytes == 0 || other.splits == source.splits) continue;
+    logger.warn("{} in {} and {} in {} hold the same text", other.file, fmt::join(other.splits, ", "), source.file,
+                fmt::join(source.splits, ", "));
+  }
+}
+
 std::string summary(const DatasetManifest& manifest) {
   std::string text;
   for (const SplitInfo& split : manifest.splits)
@@ -231,6 +244,7 @@ void prepare(const PrepareOptions& given, Logger& logger) {
     write_file_atomically(staged.path() / file, tokenizer->file_text());
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));
   staged.commit();
+  warn_of_shared_sources(manifest, logger);
   logger.info("{}: {}", options.output.string(), summary(manifest));
 }
 

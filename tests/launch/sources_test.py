@@ -367,10 +367,19 @@ def test_separators(program):
     check("2 zero bytes" in found and "1 lines end with CR LF" in found, found)
     program.write("plain.txt", TEXT)
     check("separator: nothing to put it between" in warnings(program, "--separator", "0", "--input", "plain.txt"), "no warning")
-    check(warnings(program, "--separator", "0", "--input", "plain.txt", "plain.txt") == "", "a warning of a separator with effect")
+    program.write("other.txt", TEXT + b"another\n")
+    check(warnings(program, "--separator", "0", "--input", "plain.txt", "other.txt") == "", "a warning of a separator with effect")
     for arguments, says in ((("--train", "plain.txt", "--split", "0.5,0.5"), "split: expected an input to cut"),
                             (("--train", "plain.txt", "--tokenizer", "word", "--eos-word", "E"), 'line mark: expected line marks "line"')):
         refused(program, USAGE, "prepare", *arguments, "--output", "none", says=(says,), leaves_nothing_at="none")
+
+
+def test_shared_sources(program):
+    """What is learned and evaluated on is named; a file that is cut into splits is not."""
+    program.write("copy.txt", TEXT)
+    found = warnings(program, "--train", "plain.txt", "--valid", "copy.txt")
+    check("plain.txt in train and copy.txt in valid hold the same text" in found, found)
+    check(warnings(program, "--input", "plain.txt") == "", "a file of its own is warned of")
 
 
 def test_one_line(program):
@@ -391,7 +400,7 @@ def test_one_line(program):
 def main():
     program = Program()
     for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_other_formats, test_other_widths,
-                 test_pointers_of_git_lfs, test_signs, test_word_lists, test_separators, test_one_line):
+                 test_pointers_of_git_lfs, test_signs, test_shared_sources, test_word_lists, test_separators, test_one_line):
         began = time.monotonic()
         test(program)
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)
