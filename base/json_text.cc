@@ -65,8 +65,9 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t bytes_read, const std::string& /*token*/,
                    const nlohmann::json::exception& error) override {
-    fail(fmt::format("{}: {}", position_text(text_, bytes_read),
-                     printable_line(reason_of(error.what()), kLongestReason)));
+    const std::string place =
+        limits_.is_line ? fmt::format("column {}", std::max<size_t>(bytes_read, 1)) : position_text(text_, bytes_read);
+    fail(fmt::format("{}: {}", place, printable_line(reason_of(error.what()), kLongestReason)));
     return false;
   }
 

@@ -22,6 +22,7 @@ struct JsonLimits {
   int64_t max_bytes = int64_t{16} << 20;
   int64_t max_depth = 64;
   int64_t max_values = int64_t{2} << 20;  // each takes some hundred bytes of memory
+  bool is_line = false;                   // `source` says which: places in it are columns alone
 };
 
 // Refuses, naming `source`: bad syntax (with line and column), text, nesting or values beyond the limits, duplicate

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kLinesBlockBytes = size_t{1} << 18;
 constexpr int64_t kLongestLine = int64_t{64} << 20;
+constexpr std::string_view kBlank = " \t\r";
 
 class JsonLineStream : public ByteStream {
  public:
@@ -69,9 +70,12 @@ class JsonLineStream : public ByteStream {
   }
 
   void take_line() {
-    if (line_.find_first_not_of(" \t\r") == std::string::npos) return;
+    const size_t begin = line_.find_first_not_of(kBlank);
+    if (begin == std::string::npos) return;
     const std::string place = fmt::format("{}: line {}", name_, number_);
-    Json document = parse_json<DataError>(line_, place, {.max_bytes = kLongestLine + std::ssize(block_)});
+    refuse_other_layouts(std::string_view(line_).substr(begin), place);
+    Json document =
+        parse_json<DataError>(line_, place, {.max_bytes = kLongestLine + std::ssize(block_), .is_line = true});
     if (!document.is_object()) throw DataError("{}: expected an object, found {}", place, describe_json(document));
     const auto found = document.find(options_.field);
     const bool is_there = found != document.end();
@@ -84,6 +88,14 @@ class JsonLineStream : public ByteStream {
     } else {
       add(found->get_ref<const std::string&>());
     }
+  }
+
+  // Of one document over several lines only the first could be named, for an end that it does not have.
+  static void refuse_other_layouts(std::string_view line, const std::string& place) {
+    if (line.front() == '[')
+      throw DataError("{}: expected an object, found a list; jq -c '.[]' makes such lines of one", place);
+    if (line.find_last_not_of(kBlank) == 0 && line.front() == '{')
+      throw DataError("{}: expected a whole object, found the first line of one; jq -c . makes such lines", place);
   }
 
   void add(const std::string& text) {

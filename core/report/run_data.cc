@@ -153,7 +153,7 @@ Metrics parse_metrics(std::string_view text, const std::string& source) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     const std::string place = fmt::format("{}, line {}", source, ++number);
-    const Json json = parse_json<DataError>(line, place);
+    const Json json = parse_json<DataError>(line, place, {.is_line = true});
     add_line(JsonNode(json, place), metrics);
   }
   place_validation(metrics);

@@ -29,6 +29,12 @@ TEST(JsonText, SyntaxErrorsNameLineAndColumn) {
   EXPECT_TRUE(parsing_error_of("{\"a\": 1} // why").starts_with("f: line 1, column 10: syntax error"));
 }
 
+TEST(JsonText, ErrorsInALineNameTheColumnAlone) {
+  EXPECT_TRUE(
+      parsing_error_of("{\"a\": nan}", {.is_line = true}).starts_with("f: column 8: syntax error while parsing"));
+  EXPECT_TRUE(parsing_error_of("", {.is_line = true}).starts_with("f: column 1: syntax error while parsing value"));
+}
+
 TEST(JsonText, NumbersNoDoubleCanHoldAreRefused) {
   EXPECT_EQ(parsing_error_of("[1e999]"), "f: line 1, column 6: number overflow parsing '1e999'");
 }

@@ -161,7 +161,10 @@ def test_json_lines(program):
         for file in ("pages.jsonl", "pages.jsonl.zst"):
             check(prepared(program, *options, "--field", "text", "--input", file) == expected, f"{file} {options}: another text")
     for content, says in ((lines({"text": "a"}, {"body": "b"}), 'line 2: expected a text "text", found no such field'),
-                          (lines({"text": 5}), 'line 1: expected a text "text", found 5'), (b"[1]\n", "expected an object"),
+                          (lines({"text": 5}), 'line 1: expected a text "text", found 5'), (b"[1]\n", "line 1: expected an object, found a list; jq -c '.[]' "),
+                          (b"\n" + lines({"text": "a"}) + b'{"text": "b", "score": NaN}\n', "bad.jsonl: line 3: column 24: syntax"),
+                          (b"[\n" + lines({"text": "a"}), "line 1: expected an object, found a list; jq -c '.[]' "),
+                          (b'{ \r\n  "text": "a"\n}\n', "line 1: expected a whole object, found the first line of one; jq"),
                           (lines({"text": "a"}) + b'{"text": "b', "line 2"), (b'{"text": "\xff"}\n', "line 1"),
                           (b'{"text": "' + b"x" * (70 << 20), "line 1: expected at most 64.0 MiB of JSON")):
         program.write("bad.jsonl", content)
