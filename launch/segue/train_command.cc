@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cpu_quota.h"
 #include "base/cuda.h"
 #include "base/text.h"
 #include "core/checkpoint/shared_checkpoint.h"
@@ -142,8 +143,9 @@ std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, Job& jo
 std::string where_it_runs(const kernels::Queue& queue) {
   const Device device = queue.device();
   if (!device.is_cuda()) {
-    return fmt::format("{} thread{} on cores {}, {}", queue.threads(), queue.threads() == 1 ? "" : "s", usable_cores(),
-                       queue.code_path());
+    const std::optional<int> quota = cpu_quota();
+    return fmt::format("{} thread{} on cores {}{}, {}", queue.threads(), queue.threads() == 1 ? "" : "s",
+                       usable_cores(), quota ? fmt::format(" within a quota of {}", *quota) : "", queue.code_path());
   }
   const cuda::DeviceInfo info = cuda::describe_device(device.index);
   return fmt::format("{} ({}, {} free of {})", name_of(device), info.name, human_bytes(info.free_bytes),
