@@ -44,12 +44,12 @@ MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t resumed_step, 
   if (std::filesystem::exists(path))
     write_file_atomically(path, lines_up_to(read_file(path), resumed_step, evaluation_pending));
   file_.open(path, std::ios::app);
-  if (!file_) throw FileError("{}: cannot open for appending", path.string());
+  if (!file_) throw FileError("{}: cannot open for appending: {}", path.string(), reason_of_failure());
 }
 
 void MetricsLog::write(const OrderedJson& line) {
   file_ << line.dump() << '\n' << std::flush;
-  if (!file_) throw FileError("{}: cannot write", path_.string());
+  if (!file_) throw FileError("{}: cannot write: {}", path_.string(), reason_of_failure());
 }
 
 void MetricsLog::write(const StepMetrics& metrics) {

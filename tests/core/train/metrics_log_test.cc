@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "core/train/peak_rate.h"
+#include "tests/message_of.h"
 #include "tests/temporary_directory.h"
 
 namespace segue {
@@ -67,6 +69,13 @@ TEST(MetricsLog, SaysWhatACompressionLearnsFrom) {
   metrics.reconstruction = 0.0125;
   EXPECT_EQ(written(metrics)["reconstruction_loss"], 0.0125);
   EXPECT_THAT(console_line(metrics, 10, 3.0), HasSubstr("  reconstruction 0.0125  lr"));
+}
+
+TEST(MetricsLog, SaysWhyItCannotBeOpened) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "missing" / "metrics.jsonl";
+  EXPECT_EQ(message_of<FileError>([&] { MetricsLog(path, 0); }),
+            path.string() + ": cannot open for appending: No such file or directory");
 }
 
 TEST(PeakRate, IsThatOfSomeProcessor) {
