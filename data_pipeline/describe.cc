@@ -117,4 +117,15 @@ std::string describe(const Dataset& dataset) {
   return text;
 }
 
+std::string describe_unknown(const SplitInfo& split) {
+  if (split.unknown == 0) return "";
+  return fmt::format("{:.3g} % of its tokens are unknown, and no bits say what they stand for",
+                     100.0 * static_cast<double>(split.unknown) / static_cast<double>(split.tokens));
+}
+
+void warn_of_unknown(const Dataset& dataset, const std::string& split, Logger& logger) {
+  const std::string unknown = describe_unknown(dataset.split_info(split));
+  if (!unknown.empty()) logger.warn("{}: split \"{}\": {}", dataset.directory().string(), split, unknown);
+}
+
 }  // namespace segue

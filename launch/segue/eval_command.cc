@@ -16,6 +16,7 @@
 #include "core/evaluation/evaluation_report.h"
 #include "core/model/stored_tokenizer.h"
 #include "data_pipeline/dataset.h"
+#include "data_pipeline/describe.h"
 #include "data_pipeline/staged_directory.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -100,6 +101,7 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
   const Dataset dataset(settings.data);
   check_dataset(job, dataset, settings.split);
   check_tokenizer(checkpoint, dataset);
+  if (job.is_first()) warn_of_unknown(dataset, settings.split, *logger);
   EvaluationJob evaluation(settings, checkpoint, dataset, queue, job);
 
   if (job.is_first() && evaluation.documents() == 1)

@@ -19,6 +19,7 @@
 #include "core/report/run_report.h"
 #include "core/train/trainer.h"
 #include "core/train/training_plan.h"
+#include "data_pipeline/describe.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
 #include "launch/segue/flags.h"
@@ -214,6 +215,7 @@ void check_data(const Config& config, const Dataset& dataset, Job& job, Logger& 
   if (job.is_first()) {
     tell_documents(config, dataset, logger);
     tell_without_effect(config, logger);
+    if (config.evaluation.interval > 0) warn_of_unknown(dataset, config.evaluation.split, logger);
   }
   const SplitInfo& split = dataset.split_info(config.data.train_split);
   const int64_t of_stream = split.tokens / config.training.batch_size;

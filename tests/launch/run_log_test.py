@@ -83,6 +83,20 @@ def test_longer_run():
     check(final_tensors(program.path("whole"), 40)[0] == final_tensors(program.path("parts"), 40)[0], "weights differ")
 
 
+def test_unknown_words():
+    """Bits per byte of a text with unknown words come with a warning; those of a text without any do not."""
+    with open(program.path("words.txt"), "w") as file:
+        file.write("the cat sat on the mat\nthe dog and the cat ran\n" * 20 + "rare " * 20 + "\n")
+    for least, warned in ((1, 0), (21, 1)):
+        program.run("prepare", "--tokenizer", "word", "--min-count", least, "--train", "words.txt", "--valid", "words.txt",
+                    "--output", f"words-{least}")
+        file = config(f"words-{least}", data={"path": f"words-{least}"}, training={"max_step": 1})
+        says = f'words-{least}: split "valid": 53.8 % of its tokens are unknown, and no bits say what they stand for'
+        check(train(f"run-{least}", file).count(says) == warned, f"training on words-{least}")
+        _, errors = program.run("eval", "--checkpoint", f"run-{least}", "--data", f"words-{least}", "--split", "valid", "--quiet")
+        check(errors.count(says) == warned, f"evaluation on words-{least}: {errors}")
+
+
 def test_failed_training():
     """A loss far above guessing is told when it lasts, and at the end; the page tells it too."""
     wild = config("wild", training={"max_step": 150, "log_interval": 5, "report": True}, evaluation={"interval": 0},
@@ -95,6 +109,6 @@ def test_failed_training():
     check("failed" not in train("sound", config("sound", training={"max_step": 100})), "a sound run is told to have failed")
 
 
-for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_failed_training):
+for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_unknown_words, test_failed_training):
     test()
 print("run_log_test: passed")
