@@ -102,6 +102,11 @@ bool is_of_learning_rate(const std::string& difference) {
   return std::ranges::any_of(kOfSchedule, [&](std::string_view key) { return difference.starts_with(key); });
 }
 
+// Whether a run that is resumed has trained all its steps already.
+bool is_over(const Checkpoint& checkpoint, const Config& config) {
+  return checkpoint.step() >= config.training.max_step;
+}
+
 void check_differences(const Config& config, const Checkpoint& checkpoint, const Job& job, Logger& logger) {
   const std::string source = (checkpoint.directory() / kConfigFile).string();
   const Config before = parse_config(checkpoint.text(kConfigFile), source);
@@ -111,7 +116,12 @@ void check_differences(const Config& config, const Checkpoint& checkpoint, const
       throw ConfigError("{}: cannot resume with {}; start a new run with training.init_from",
                         checkpoint.directory().string(), difference);
     }
-    if (job.is_first()) logger.warn("resumed with {}", difference);
+    if (!job.is_first()) continue;
+    if (is_over(checkpoint, config)) {
+      logger.warn("training is over, at step {}: {} changes no weights", checkpoint.step(), difference);
+    } else {
+      logger.warn("resumed with {}", difference);
+    }
   }
   if (job.is_first() && std::ranges::any_of(differences, is_of_learning_rate))
     tell_learning_rate(before, config, checkpoint, logger);
@@ -317,7 +327,9 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   open_run(run, job);
   if (options.resume) origin = find();  // nobody else saves meanwhile
   job.barrier();                        // nobody reads what begin() replaces
-  if (job.is_first()) run.begin(config, options.resume);
+  // A run that is over keeps the config that its weights were trained with.
+  const bool keeps_config = origin.resumed && is_over(*origin.resumed, config) && path_exists(run.config());
+  if (job.is_first() && !keeps_config) run.begin(config, options.resume);
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(rank.queue));
   const TrainingOutcome outcome = train(config, dataset, run, origin, rank, starting, stop);

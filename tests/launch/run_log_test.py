@@ -83,6 +83,17 @@ def test_longer_run():
     check(final_tensors(program.path("whole"), 40)[0] == final_tensors(program.path("parts"), 40)[0], "weights differ")
 
 
+def test_run_that_is_over():
+    """Whoever resumes it with other settings is told that they change nothing, and its config stays that of its weights."""
+    train("over", config("over"))
+    before = program.path("over", "config.json"), program.path("over", "metrics.jsonl")
+    texts = [open(path).read() for path in before]
+    errors = train("over", config("over"), "--resume", "--set", "optimizer.lr=0.5", "--set", "training.max_step=19")
+    for difference in ("optimizer.lr: 0.00025 -> 0.5", "training.max_step: 20 -> 19"):
+        check(f"training is over, at step 20: {difference} changes no weights" in errors, errors)
+    check([open(path).read() for path in before] == texts, "the config or the metrics of a run that is over changed")
+
+
 def test_unknown_words():
     """Bits per byte of a text with unknown words come with a warning; those of a text without any do not."""
     with open(program.path("words.txt"), "w") as file:
@@ -109,6 +120,7 @@ def test_failed_training():
     check("failed" not in train("sound", config("sound", training={"max_step": 100})), "a sound run is told to have failed")
 
 
-for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_unknown_words, test_failed_training):
+for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_run_that_is_over,
+             test_unknown_words, test_failed_training):
     test()
 print("run_log_test: passed")
