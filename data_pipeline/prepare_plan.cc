@@ -143,7 +143,9 @@ SourceFormat format_of(const std::vector<Corpus>& corpora, const PrepareOptions&
       if (!file.is_text()) type = std::max(type, type_of_tokens(file));
     }
   if (first.is_text()) return SourceFormat::kText;
-  if (options.vocabulary && *options.vocabulary <= largest_vocabulary(TokenType::kUInt16)) type = TokenType::kUInt16;
+  const int64_t narrow = largest_vocabulary(TokenType::kUInt16);
+  if (options.separator && *options.separator >= narrow) type = TokenType::kUInt32;
+  if (options.vocabulary && *options.vocabulary <= narrow) type = TokenType::kUInt16;
   return type == TokenType::kUInt16 ? SourceFormat::kUInt16 : SourceFormat::kUInt32;
 }
 

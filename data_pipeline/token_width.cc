@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kFewestTokens = 32;
 constexpr size_t kFewestLikely = 8;                        // whose high parts are 0 or 1
-constexpr size_t kFewestCertain = 4;                       // whose high parts are 0
+constexpr size_t kFewestCertain = 3;                       // whose high parts are 0
 constexpr uint32_t kLikelyVocabulary = uint32_t{1} << 20;  // above the largest that are used
 
 std::vector<uint32_t> numbers_of(std::string_view bytes, size_t width) {

@@ -228,6 +228,7 @@ TEST_F(TokenFilesTest, OfSeveralTypesTheWidestHoldsAll) {
   options.force = true;
   prepare_silently(options);
   EXPECT_EQ(Dataset(options.output).manifest().token_type, TokenType::kUInt16);
+  EXPECT_THAT(tokens_of({.train = {narrow, narrow}, .separator = 70000}), ElementsAre(1, 2, 3, 70000, 1, 2, 3));
   EXPECT_THAT(refusal_of({.train = {narrow}, .valid = {write_text(directory_ / "c", "some text")}}),
               HasSubstr("c: expected tokens, as in a.bin, found text"));
 }
