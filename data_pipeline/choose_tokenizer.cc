@@ -1,15 +1,23 @@
 // One choice per kind.
 #include "data_pipeline/choose_tokenizer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <initializer_list>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "data_pipeline/corpus_pass.h"
 #include "data_pipeline/text_file.h"
 #include "data_pipeline/tokenizer/byte_tokenizer.h"
 #include "data_pipeline/tokenizer/sentencepiece_tokenizer.h"
+#include "data_pipeline/tokenizer/subword/huggingface_tokenizer.h"
+#include "data_pipeline/tokenizer/subword/tiktoken_tokenizer.h"
 #include "data_pipeline/tokenizer/symbol_tokenizer.h"
 #include "data_pipeline/tokenizer/word_tokenizer.h"
 
@@ -64,6 +72,58 @@ std::unique_ptr<Tokenizer> choose_pieces(const PrepareOptions& options, const st
   return learn(make_sentencepiece_learner(*options.vocabulary), options, corpora);
 }
 
+constexpr int64_t kMostTokenizerBytes = int64_t{64} << 20;  // of a tokenizer of another program
+
+std::unique_ptr<Tokenizer> choose_huggingface(const TokenizerOptions& asked) {
+  return read_huggingface_tokenizer(read_file(asked.file, kMostTokenizerBytes), asked.file.string(),
+                                    asked.special_tokens);
+}
+
+std::unique_ptr<Tokenizer> choose_tiktoken(const TokenizerOptions& asked) {
+  const std::optional<std::string> encoding =
+      asked.encoding ? asked.encoding : encoding_of_file_name(asked.file.filename().string());
+  return read_tiktoken_tokenizer(read_file(asked.file, kMostTokenizerBytes), asked.file.string(), *encoding,
+                                 asked.special_tokens);
+}
+
+void check_encoding(const TokenizerOptions& asked) {
+  const std::span<const std::string_view> known = tiktoken_encodings();
+  if (asked.encoding && std::find(known.begin(), known.end(), *asked.encoding) == known.end())
+    throw UsageError("encoding: expected one of {}, found \"{}\"{}", fmt::join(known, ", "),
+                     visible_line(*asked.encoding),
+                     did_you_mean(nearest_word(*asked.encoding, {known.begin(), known.end()})));
+  if (asked.kind == TokenizerKind::kTiktoken && !asked.encoding &&
+      !encoding_of_file_name(asked.file.filename().string()))
+    throw UsageError("encoding: expected one of {}, as {} is named after none; found nothing", fmt::join(known, ", "),
+                     visible_line(asked.file.string()));
+}
+
+// A line of ranks is base64, a space and a number.
+bool is_line_of_ranks(std::string_view line) {
+  const size_t space = line.find(' ');
+  const auto is_base64 = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (space == std::string_view::npos || space == 0 || space + 1 == line.size()) return false;
+  return std::all_of(line.begin(), line.begin() + static_cast<int64_t>(space), is_base64) &&
+         std::all_of(line.begin() + static_cast<int64_t>(space) + 1, line.end(), is_digit);
+}
+
+TokenizerKind kind_of_content(const std::filesystem::path& file) {
+  std::array<std::byte, 4096> block{};
+  const std::span<std::byte> read = FileReader(file).read(block);
+  std::string_view text(reinterpret_cast<const char*>(read.data()), read.size());
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (is_line_of_ranks(line)) return TokenizerKind::kTiktoken;
+  if (text.starts_with('\n') && text.size() > 2 && text[2] == '\n') return TokenizerKind::kSentencePiece;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
+  if (text.starts_with('{')) return TokenizerKind::kHuggingFace;
+  throw DataError("{}: expected a tokenizer.json, ranks of tiktoken or a SentencePiece model, found none of them",
+                  visible_line(file.string()));
+}
+
 // The options given that only some kinds have, with those kinds.
 void check_belongs(bool given, const char* option, std::initializer_list<TokenizerKind> kinds,
                    const PrepareOptions& options) {
@@ -77,7 +137,7 @@ void check_belongs(bool given, const char* option, std::initializer_list<Tokeniz
 
 void check_vocabulary_size(const PrepareOptions& options) {
   const TokenizerOptions& asked = options.tokenizer;
-  const bool has_file = !asked.vocabulary_file.empty() || !asked.model_file.empty();
+  const bool has_file = !asked.vocabulary_file.empty() || !asked.model_file.empty() || !asked.file.empty();
   if (has_file && options.vocabulary) throw UsageError("vocabulary size: expected either a size or a file, found both");
   check_belongs(options.vocabulary.has_value(), "vocabulary size",
                 {TokenizerKind::kWord, TokenizerKind::kSentencePiece}, options);
@@ -90,6 +150,23 @@ void check_vocabulary_size(const PrepareOptions& options) {
 
 }  // namespace
 
+PrepareOptions with_kind_of_file(PrepareOptions options) {
+  TokenizerOptions& asked = options.tokenizer;
+  if (asked.file.empty()) return options;
+  if (!path_exists(asked.file)) {
+    const std::span<const std::string_view> kinds = choices_of(TokenizerKind{});
+    throw UsageError("tokenizer: expected one of {}, or a file, found \"{}\"{}", fmt::join(kinds, ", "),
+                     visible_line(asked.file.string()),
+                     did_you_mean(nearest_word(asked.file.string(), {kinds.begin(), kinds.end()})));
+  }
+  asked.kind = kind_of_content(asked.file);
+  if (asked.kind != TokenizerKind::kSentencePiece) return options;
+  if (!asked.model_file.empty())
+    throw UsageError("model file: expected one model, found --tokenizer {} too", visible_line(asked.file.string()));
+  asked.model_file = std::exchange(asked.file, {});
+  return options;
+}
+
 void check_tokenizer_options(const PrepareOptions& options) {
   const TokenizerOptions& asked = options.tokenizer;
   check_belongs(asked.line_marks.has_value(), "line marks", {TokenizerKind::kWord}, options);
@@ -100,9 +177,16 @@ void check_tokenizer_options(const PrepareOptions& options) {
   check_belongs(!asked.model_file.empty(), "model file", {TokenizerKind::kSentencePiece}, options);
   if (asked.line_mark && asked.line_marks.value_or(LineMarks::kNone) == LineMarks::kNone)
     throw UsageError(R"(line mark: expected line marks "line" or "both" to go with it, found "none")");
+  check_belongs(asked.encoding.has_value(), "encoding", {TokenizerKind::kTiktoken}, options);
+  check_belongs(asked.special_tokens, "special tokens", {TokenizerKind::kHuggingFace, TokenizerKind::kTiktoken},
+                options);
+  check_encoding(asked);
+  if ((asked.kind == TokenizerKind::kHuggingFace || asked.kind == TokenizerKind::kTiktoken) && asked.file.empty())
+    throw UsageError("tokenizer {}: expected its file in place of this word, found none", name_of_choice(asked.kind));
   if (asked.min_count && !asked.vocabulary_file.empty())
     throw UsageError("minimum count: a vocabulary file is taken whole");
   if (options.format == SourceFormat::kText) {
+    if (!options.token_bytes.empty()) throw UsageError("token bytes: expected ready-made tokens, found text");
     check_vocabulary_size(options);
   } else if (asked.kind != TokenizerKind::kByte) {
     throw UsageError("tokenizer {}: expected text, found ready-made tokens", name_of_choice(asked.kind));
@@ -122,6 +206,10 @@ std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const
       return learn(make_symbol_learner(options.tokenizer.kind), options, corpora);
     case TokenizerKind::kSentencePiece:
       return choose_pieces(options, corpora);
+    case TokenizerKind::kHuggingFace:
+      return choose_huggingface(options.tokenizer);
+    case TokenizerKind::kTiktoken:
+      return choose_tiktoken(options.tokenizer);
     case TokenizerKind::kReadyMade:
       break;
   }

@@ -9,6 +9,10 @@
 
 namespace segue {
 
+// With the kind of the tokenizer's file, where one is asked for. Throws UsageError when what is asked for is neither a
+// kind nor a file, DataError when the file holds no tokenizer.
+PrepareOptions with_kind_of_file(PrepareOptions options);
+
 // Throws UsageError for options that do not belong to the kind, or that contradict each other.
 void check_tokenizer_options(const PrepareOptions& options);
 

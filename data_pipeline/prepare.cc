@@ -20,6 +20,7 @@
 #include "data_pipeline/source_marks.h"
 #include "data_pipeline/split_writer.h"
 #include "data_pipeline/staged_directory.h"
+#include "data_pipeline/token_bytes.h"
 
 namespace segue {
 namespace {
@@ -27,16 +28,20 @@ namespace {
 // One split on its way from text, or from ready-made tokens where there is no encoder, to shards.
 class SplitPreparation : public TextSink {
  public:
-  // `of_bytes` of tokens that may stand for more than a byte.
+  // `of_bytes` of tokens that may stand for more than a byte; `token_bytes` of ready-made tokens, and may be null.
   SplitPreparation(std::unique_ptr<Encoder> encoder, SplitWriter writer, std::optional<SplitWriter> of_bytes,
-                   TokenType type)
-      : encoder_(std::move(encoder)), writer_(std::move(writer)), of_bytes_(std::move(of_bytes)), type_(type) {}
+                   TokenType type, const TokenBytes* token_bytes)
+      : encoder_(std::move(encoder)),
+        writer_(std::move(writer)),
+        of_bytes_(std::move(of_bytes)),
+        type_(type),
+        token_bytes_(token_bytes) {}
 
   void begin_file(const std::string& file, int64_t offset) override {
     if (encoder_) encoder_->begin_file(file, offset);
   }
   void append(std::string_view text) override {
-    if (!encoder_) return writer_.append(std::as_bytes(std::span(text)));
+    if (!encoder_) return append_tokens(std::as_bytes(std::span(text)));
     encoder_->append(text);
     bytes_ += std::ssize(text);
     write();
@@ -66,6 +71,14 @@ class SplitPreparation : public TextSink {
   std::string note() const { return encoder_ ? encoder_->note() : std::string(); }
 
  private:
+  void append_tokens(std::span<const std::byte> tokens) {
+    if (token_bytes_ != nullptr) {
+      of_tokens_.clear();
+      bytes_ += token_bytes_->look_up(tokens, type_, of_tokens_);
+      of_bytes_->append(of_tokens_);
+    }
+    writer_.append(tokens);
+  }
   void write() {
     block_.clear();
     narrow_into(encoder_->tokens(), type_, block_);
@@ -79,7 +92,9 @@ class SplitPreparation : public TextSink {
   SplitWriter writer_;
   std::optional<SplitWriter> of_bytes_;
   TokenType type_;
+  const TokenBytes* token_bytes_;
   std::vector<std::byte> block_;
+  std::vector<uint32_t> of_tokens_;  // bytes that each stands for
   int64_t bytes_ = 0;
   SplitInfo info_;
 };
@@ -89,16 +104,19 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
                              const Tokenizer* tokenizer, const std::filesystem::path& directory, Logger& logger) {
   const TokenType type = tokenizer != nullptr ? type_for(tokenizer->info().vocabulary) : source_type_of(options.format);
   std::vector<std::unique_ptr<SplitPreparation>> splits;
+  std::optional<TokenBytes> token_bytes;
+  if (!options.token_bytes.empty()) token_bytes.emplace(options.token_bytes);
   const auto writer_of = [&](const std::string& name, TokenType type_on_disk) {
     const ShardLayout layout{type_on_disk, options.shard_tokens, static_cast<int>(options.compression)};
     return SplitWriter(directory, name, layout);
   };
   PassResult read = read_corpora(options, corpora, "prepare", [&](const std::string& name) {
     std::optional<SplitWriter> of_bytes;  // one of each byte goes without saying
-    if (tokenizer != nullptr && tokenizer->info().kind != TokenizerKind::kByte)
+    if (tokenizer != nullptr ? tokenizer->info().kind != TokenizerKind::kByte : token_bytes.has_value())
       of_bytes = writer_of(name_of_token_bytes(name), TokenType::kUInt8);
     splits.push_back(std::make_unique<SplitPreparation>(tokenizer != nullptr ? tokenizer->make_encoder() : nullptr,
-                                                        writer_of(name, type), std::move(of_bytes), type));
+                                                        writer_of(name, type), std::move(of_bytes), type,
+                                                        token_bytes ? &*token_bytes : nullptr));
     return splits.back().get();
   });
   DatasetManifest manifest;
@@ -210,7 +228,7 @@ TokenType source_type_of(SourceFormat format) {
 }
 
 void prepare(const PrepareOptions& given, Logger& logger) {
-  PrepareOptions options = given;
+  PrepareOptions options = with_kind_of_file(given);
   if (options.as_is && options.format == SourceFormat::kAuto) options.format = SourceFormat::kText;
   check_source_options(options);
   if (options.format == SourceFormat::kAuto) {

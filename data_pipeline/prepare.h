@@ -31,6 +31,7 @@ TokenType source_type_of(SourceFormat format);
 // The options of the tokenizer of text; each kind has its own.
 struct TokenizerOptions {
   TokenizerKind kind = TokenizerKind::kByte;
+  std::filesystem::path file = {};  // instead of a kind: a tokenizer's file, whose content says its kind
 
   std::optional<LineMarks> line_marks = {};    // word: absent: none
   std::optional<std::string> line_mark = {};   // word: absent: <eos>
@@ -38,6 +39,8 @@ struct TokenizerOptions {
   std::optional<int64_t> min_count = {};       // word: absent: 1
   std::filesystem::path vocabulary_file = {};  // word: instead of the words of the training text
   std::filesystem::path model_file = {};       // sentencepiece: instead of training a model
+  std::optional<std::string> encoding = {};    // tiktoken: absent: the one that the file is named after
+  bool special_tokens = false;                 // huggingface, tiktoken: found in text
   void describe(JsonFields& fields);
 };
 
@@ -64,8 +67,9 @@ struct PrepareOptions {
   TokenizerOptions tokenizer = {};
   // The size for ready-made tokens (absent: the largest token found, plus 1), the most words, or the number of pieces.
   std::optional<int64_t> vocabulary = {};
-  std::optional<int64_t> separator = {};       // byte or ready-made token put between two files or documents
-  bool marks = false;                          // of ready-made tokens: beside every FILE lies FILE.marks (token_mark.h)
+  std::optional<int64_t> separator = {};   // byte or ready-made token put between two files or documents
+  std::filesystem::path token_bytes = {};  // of ready-made tokens: a file that says the bytes of each (token_bytes.h)
+  bool marks = false;                      // of ready-made tokens: beside every FILE lies FILE.marks (token_mark.h)
   std::optional<int64_t> example_tokens = {};  // of ready-made tokens: the splits are examples of so many
 
   int64_t compression = 0;                   // deflate level, 0: none

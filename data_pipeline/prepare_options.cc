@@ -1,12 +1,21 @@
 // What every option of `segue prepare` means.
+#include <algorithm>
+
 #include "data_pipeline/prepare.h"
 
 namespace segue {
 
 void TokenizerOptions::describe(JsonFields& fields) {
-  fields.optional("tokenizer", kind,
+  std::string asked = file.empty() ? std::string(name_of_choice(kind)) : file.string();
+  fields.optional("tokenizer", asked,
                   {.meaning = "how text becomes tokens: byte; word, between white space; sentencepiece; enwik8 or "
-                              "text8, as the original prepares them, without line feeds"});
+                              "text8, as the original prepares them, without line feeds; or as a FILE says: "
+                              "tokenizer.json of Hugging Face, ranks of tiktoken, a SentencePiece model",
+                   .flag = {.value = "KIND|FILE"}});
+  const auto kinds = choices_of(TokenizerKind{});
+  const auto known = std::find(kinds.begin(), kinds.end(), asked);
+  file = known == kinds.end() ? asked : std::string();
+  if (known != kinds.end()) kind = static_cast<TokenizerKind>(known - kinds.begin());
   fields.optional("min_count", min_count,
                   {.meaning = "word: rarer ones are unknown; none: 1", .minimum = 1, .flag = {.value = "COUNT"}});
   fields.optional("unk", unknown,
@@ -18,6 +27,13 @@ void TokenizerOptions::describe(JsonFields& fields) {
                   {.meaning = "word: a list to use, one word per line", .flag = {.value = "FILE"}});
   fields.optional("model", model_file,
                   {.meaning = "sentencepiece: a model to use instead of training one", .flag = {.value = "FILE"}});
+  fields.optional("encoding", encoding,
+                  {.meaning = "ranks of tiktoken: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, "
+                              "o200k_harmony, llama3 or qwen, whose pattern cuts text; none: as FILE is named",
+                   .flag = {.value = "NAME"}});
+  fields.optional("special_tokens", special_tokens,
+                  {.meaning = "tokenizer.json and ranks of tiktoken: find special tokens such as <|endoftext|> in "
+                              "text; otherwise they are text"});
 }
 
 void PrepareOptions::describe(JsonFields& fields) {
@@ -45,6 +61,11 @@ void PrepareOptions::describe(JsonFields& fields) {
                   {.meaning = "byte or raw token to put between two files or documents; none: nothing",
                    .minimum = 0,
                    .flag = {.value = "TOKEN"}});
+  fields.optional(
+      "token_bytes", token_bytes,
+      {.meaning = "raw tokens: a tokenizer.json, or lines of a token's bytes in base64 and its number, so that "
+                  "bits per byte are known",
+       .flag = {.value = "FILE"}});
   fields.optional(
       "marks", marks,
       {.meaning = "raw tokens: beside every FILE lies FILE.marks, a byte for each token: 1 if it is scored, "

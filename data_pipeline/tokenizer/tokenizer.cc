@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "data_pipeline/tokenizer/byte_tokenizer.h"
 #include "data_pipeline/tokenizer/sentencepiece_tokenizer.h"
+#include "data_pipeline/tokenizer/subword/huggingface_tokenizer.h"
+#include "data_pipeline/tokenizer/subword/tiktoken_tokenizer.h"
 #include "data_pipeline/tokenizer/symbol_tokenizer.h"
 #include "data_pipeline/tokenizer/word_tokenizer.h"
 
@@ -87,6 +89,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const TokenizerInfo& info, const std::
       return load_symbol_tokenizer(info);
     case TokenizerKind::kSentencePiece:
       return load_sentencepiece_tokenizer(info, file_text, source);
+    case TokenizerKind::kHuggingFace:
+      return load_huggingface_tokenizer(info, file_text, source);
+    case TokenizerKind::kTiktoken:
+      return load_tiktoken_tokenizer(info, file_text, source);
     case TokenizerKind::kReadyMade:
       break;
   }

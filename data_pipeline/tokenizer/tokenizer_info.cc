@@ -45,6 +45,10 @@ constexpr KindTraits traits_of(TokenizerKind kind) {
       return {"text8", "symbol", "", kAnywhere, kDropped, kShort};
     case TokenizerKind::kSentencePiece:
       return {"sentencepiece", "piece", "tokenizer.model", kAtLines, kKept, kLong};
+    case TokenizerKind::kHuggingFace:
+      return {"huggingface", "token", "huggingface.json", kAtLines, kKept, kLong};
+    case TokenizerKind::kTiktoken:
+      return {"tiktoken", "token", "ranks.tiktoken", kAtLines, kKept, kLong};
   }
   return {};  // behind the last kind
 }
@@ -81,6 +85,16 @@ std::optional<FieldComplaint> symbols_complaint(const TokenizerInfo& info) {
   if (distinct.size() != expected) return FieldComplaint{"symbols", "bytes that differ", "one of them twice"};
   if (has_symbols(info.kind) && info.checksum != checksum_of_symbols(info.symbols))
     return FieldComplaint{"checksum", checksum_of_symbols(info.symbols) + ", that of the symbols", info.checksum};
+  return std::nullopt;
+}
+
+std::optional<FieldComplaint> ready_made_complaint(const TokenizerInfo& info) {
+  const bool is_tiktoken = info.kind == TokenizerKind::kTiktoken;
+  if (info.encoding.has_value() != is_tiktoken)
+    return FieldComplaint{"encoding", is_tiktoken ? "an encoding" : "none",
+                          info.encoding ? describe_json(Json(*info.encoding)) : "none"};
+  if (info.special_tokens.value_or(false) && !is_tiktoken && info.kind != TokenizerKind::kHuggingFace)
+    return FieldComplaint{"special_tokens", "none", "true"};
   return std::nullopt;
 }
 
@@ -125,6 +139,9 @@ void TokenizerInfo::describe(JsonFields& fields) {
       {.meaning = "token of all that is not in the vocabulary; -1: none", .minimum = -1, .maximum = kLargest});
   fields.optional("symbols", symbols,
                   {.meaning = "the byte that each token of a symbol kind stands for", .minimum = 0, .maximum = 255});
+  fields.optional("encoding", encoding, {.meaning = "of tiktoken: the encoding whose pattern cuts text"});
+  fields.optional("special_tokens", special_tokens,
+                  {.meaning = "of huggingface and tiktoken: true: special tokens are found in text"});
 }
 
 std::optional<FieldComplaint> first_complaint(const TokenizerInfo& info) {
@@ -132,6 +149,7 @@ std::optional<FieldComplaint> first_complaint(const TokenizerInfo& info) {
     return FieldComplaint{"vocabulary", "256 for bytes", std::to_string(info.vocabulary)};
   if (auto complaint = checksum_complaint(info)) return complaint;
   if (auto complaint = symbols_complaint(info)) return complaint;
+  if (auto complaint = ready_made_complaint(info)) return complaint;
   return words_complaint(info);
 }
 
@@ -151,6 +169,8 @@ bool is_checksum(std::string_view text) {
 std::string describe(const TokenizerInfo& info) {
   std::string text = fmt::format("{}, vocabulary {}", name_of_choice(info.kind), human_count(info.vocabulary));
   if (info.kind == TokenizerKind::kWord) text += fmt::format(", lines marked: {}", name_of_choice(info.line_marks));
+  if (info.encoding) text += fmt::format(", encoding {}", printable_line(*info.encoding, 40));
+  if (info.special_tokens.value_or(false)) text += ", special tokens found";
   return info.checksum.empty() ? text : text + ", " + info.checksum;
 }
 

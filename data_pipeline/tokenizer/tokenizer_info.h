@@ -12,8 +12,18 @@
 namespace segue {
 
 // kByte: one token per byte. kReadyMade: token files made by another program. kWord: words between white space.
-// kEnwik8, kText8: the original's preparation of these corpora, one token per byte that it keeps.
-enum class TokenizerKind : uint8_t { kByte, kReadyMade, kWord, kEnwik8, kText8, kSentencePiece };
+// kEnwik8, kText8: the original's preparation of these corpora, one token per byte that it keeps. kHuggingFace,
+// kTiktoken: other programs' tokenizers, by the files that they wrote.
+enum class TokenizerKind : uint8_t {
+  kByte,
+  kReadyMade,
+  kWord,
+  kEnwik8,
+  kText8,
+  kSentencePiece,
+  kHuggingFace,
+  kTiktoken
+};
 std::span<const std::string_view> choices_of(TokenizerKind kind);
 
 // The word for a token of the kind: "byte", "token", "word", "symbol" or "piece".
@@ -39,9 +49,11 @@ struct TokenizerInfo {
   int64_t vocabulary = 256;   // every token is below it
   std::string checksum = {};  // of the file, or of the symbols; empty for kinds that have neither
   LineMarks line_marks = LineMarks::kNone;
-  int64_t line_mark_token = -1;       // -1: none
-  int64_t unknown_token = -1;         // -1: none
-  std::vector<int64_t> symbols = {};  // the byte that each token of a symbol kind stands for
+  int64_t line_mark_token = -1;              // -1: none
+  int64_t unknown_token = -1;                // -1: none
+  std::vector<int64_t> symbols = {};         // the byte that each token of a symbol kind stands for
+  std::optional<std::string> encoding = {};  // kTiktoken: whose pattern cuts text
+  std::optional<bool> special_tokens = {};   // kHuggingFace, kTiktoken: true: they are found in text
   void describe(JsonFields& fields);
   bool operator==(const TokenizerInfo&) const = default;
 };

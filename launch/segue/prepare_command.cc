@@ -21,6 +21,8 @@ constexpr const char* kPrepareExamples =
     "  segue prepare --tokenizer word --eos line --train wiki.train.tokens --valid wiki.valid.tokens --output "
     "data/wiki\n"
     "  segue prepare --tokenizer sentencepiece --vocab-size 8000 --input books/*.txt --output data/pieces\n"
+    "  segue prepare --tokenizer gpt2/tokenizer.json --input books/*.txt --output data/gpt2\n"
+    "  segue prepare --tokenizer cl100k_base.tiktoken --input books/*.txt --output data/cl100k\n"
     "  segue prepare --tokenizer enwik8 --input enwik8 --split 90000000,5000000,5000000 --output data/enwik8\n"
     "  segue prepare --format uint16 --train train.bin --valid val.bin --vocab-size 50257 --output data/web\n"
     "  segue prepare --train fineweb_train_*.bin --valid fineweb_val_000000.bin --output data/fineweb\n"

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 
@@ -249,9 +250,93 @@ def test_hostile_models(program):
                 "--output", "hostile", says=(name + ".model: not a SentencePiece model",), leaves_nothing_at="hostile")
 
 
+KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data_pipeline", "tokenizer", "ready_made")
+
+
+def kept_text_and_tokens(name):
+    """A text of several lines, and its tokens by the library that made the tokenizer."""
+    with open(os.path.join(KEPT, "texts.jsonl")) as file:
+        texts = [json.loads(line) for line in file]
+    at = max(range(len(texts)), key=lambda i: texts[i].count("\n"))
+    with open(os.path.join(KEPT, name + ".ids")) as file:
+        return texts[at], [int(token) for token in file.read().split("\n")[at].split()]
+
+
+def test_ready_made(program):
+    """Tokenizers of other programs from text to bits per byte and back to text."""
+    shutil.copy(os.path.join(KEPT, "ranks.tiktoken"), program.path("ranks.txt"))
+    for name, options in (("gpt2", ()), ("llama2", ()), ("t5", ()), ("bert", ()), ("cl100k_base", ("--encoding", "cl100k_base"))):
+        text, tokens = kept_text_and_tokens(name)
+        program.write("text.txt", text)
+        file = "ranks.txt" if options else os.path.join(KEPT, name + ".json")
+        program.run("prepare", "--tokenizer", file, *options, "--train", "text.txt", "--output", name)
+        check(tokens_of(program, name, "train") == tokens, f"{name}: other tokens")
+        described = manifest(program, name)
+        check(described["splits"][0]["bytes"] == len(text.encode()), f"{name}: bytes of the split")
+        kind = described["tokenizer"]["kind"]
+        stored = {"huggingface": "huggingface.json", "tiktoken": "ranks.tiktoken"}[kind]
+        with open(program.path(file), "rb") as source, open(program.path(name, stored), "rb") as copy:
+            check(source.read() == copy.read(), f"{name}: another file is kept")
+    text, _ = kept_text_and_tokens("gpt2")
+    program.write("long.txt", text * 20)
+    program.run("prepare", "--tokenizer", os.path.join(KEPT, "gpt2.json"), "--input", "long.txt", "--output", "long")
+    file = program.config("gpt2.json", data={"path": "long"}, model=TINY_MODEL, evaluation={"interval": 0},
+                          training={"batch_size": 2, "tgt_len": 8, "max_step": 2, "log_interval": 1})
+    program.run("train", file, "--run", "gpt2-run")
+    scored = evaluate(program, "--checkpoint", "gpt2-run", "--data", "long")
+    test = next(split for split in manifest(program, "long")["splits"] if split["name"] == "test")
+    check(scored["unit"] == "token", "the unit of the result")
+    ratio = scored["bits_per_byte"] / scored["bits_per_token"]
+    check(abs(ratio - test["tokens"] / test["bytes"]) < 1e-12, "bits per byte of the result")
+    written, _ = program.run("generate", "--checkpoint", "gpt2-run", "--prompt", "The gate keeper", "--tokens", "5")
+    check("The gate keeper" in written, written)
+    program.write("story.txt", "The keeper counts the ships.")
+    surprisals, _ = program.run("generate", "--checkpoint", "gpt2-run", "--score", "story.txt")
+    check("keeper" in surprisals, surprisals)
+    _, errors = program.run("eval", "--checkpoint", "gpt2-run", "--data", "cl100k_base", "--split", "train", expect=DATA)
+    check("tokenizer tiktoken" in errors and "encoding cl100k_base" in errors, errors)
+
+
+def test_token_bytes(program):
+    """Tokens that another program made, with the file that says which bytes they are."""
+    for name, table in (("gpt2", os.path.join(KEPT, "gpt2.json")), ("r50k_base", os.path.join(KEPT, "ranks.tiktoken"))):
+        text, tokens = kept_text_and_tokens(name)
+        program.write("tokens.bin", struct.pack(f"<{len(tokens)}H", *tokens))
+        arguments = ("prepare", "--format", "uint16", "--vocab-size", 600, "--train", "tokens.bin", "--force", "--output", "raw")
+        program.run(*arguments)
+        check(manifest(program, "raw")["splits"][0]["bytes"] == 0, "bytes that nobody knows")
+        program.run(*arguments, "--token-bytes", table)
+        check(manifest(program, "raw")["splits"][0]["bytes"] == len(text.encode()), f"{name}: other bytes")
+    program.write("tokens.bin", struct.pack("<9H", *range(500, 509)))
+    _, errors = program.run(*arguments, "--token-bytes", table, expect=DATA)
+    check("expected the bytes of token 500, found those of tokens below 420" in errors, errors)
+    _, errors = program.run("prepare", "--train", "text.txt", "--token-bytes", table, "--output", "none", expect=USAGE)
+    check("expected ready-made tokens, found text" in errors, errors)
+
+
+def test_ready_made_options(program):
+    program.write("text.txt", "the gate <|endoftext|> the keeper")
+    ready_made = os.path.join(KEPT, "gpt2.json")
+    prepare = ("prepare", "--train", "text.txt", "--output", "none")
+    for arguments, says in ((("--tokenizer", "wrod"), "did you mean word?"),
+                            (("--tokenizer", "ranks.txt"), "encoding: expected one of gpt2"),
+                            (("--tokenizer", "ranks.txt", "--encoding", "cl100k_bse"), "did you mean cl100k_base?"),
+                            (("--tokenizer", ready_made, "--encoding", "gpt2"), "encoding: expected tokenizer tiktoken"),
+                            (("--tokenizer", ready_made, "--vocab-size", "99"), "either a size or a file"),
+                            (("--tokenizer", "huggingface"), "expected its file"),
+                            (("--special-tokens",), "expected tokenizer huggingface or tiktoken"),
+                            (("--tokenizer", ready_made, "--format", "uint16"), "ready-made tokens")):
+        _, errors = program.run(*prepare, *arguments, expect=USAGE)
+        check(says in errors, f"{arguments}: expected {says!r} in {errors}")
+    for options, count in (((), 0), (("--special-tokens",), 1)):
+        program.run(*prepare, "--tokenizer", ready_made, *options, "--force")
+        check(tokens_of(program, "none", "train").count(0) == count, f"special tokens with {options}")
+
+
 def main():
     program = Program()
-    for test in (test_words, test_words_are_utf8, test_word_list, test_symbols, test_other_tokens_are_refused, test_options_that_do_not_fit, test_hostile_models):
+    for test in (test_words, test_words_are_utf8, test_word_list, test_symbols, test_other_tokens_are_refused, test_options_that_do_not_fit, test_hostile_models,
+                 test_ready_made, test_token_bytes, test_ready_made_options):
         test(program)
 
 
