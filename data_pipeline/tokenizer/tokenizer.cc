@@ -1,6 +1,7 @@
 // Shared by all kinds of tokenizers, and the choice between them.
 #include "data_pipeline/tokenizer/tokenizer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/checksum.h"
@@ -35,8 +36,8 @@ void Encoder::add_token_bytes(int64_t end) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // as tokens, they travel as int32
   if (end - told_ > kMost)
     throw DataError("expected tokens of at most {} bytes of text, found one of {}", kMost, end - told_);
-  token_bytes_.push_back(static_cast<uint32_t>(end - told_));
-  told_ = end;
+  token_bytes_.push_back(static_cast<uint32_t>(std::max<int64_t>(end - told_, 0)));  // 0: made of what is another's
+  told_ = std::max(told_, end);
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> tokens) const {

@@ -18,6 +18,7 @@ import hdf5_files as h5
 from hostile_case import CHECKPOINT, CONFIG, DATA, DEVICE, ESCAPE, FILE, LARGE, OK, USAGE, Case, kept, made_by, put, write_header
 from hostile_imports import imports
 from hostile_tokens import token_files
+from hostile_tokenizers import tokenizers
 from tensor_files import read_safetensors, write_npz, write_safetensors
 
 NEWEST = "run/checkpoints/step-00000004"
@@ -59,6 +60,7 @@ def of_no_kind():
         "raw tokens": (["prepare", "--format", "uint16", "--vocab-size", 9, "--train", "file", "--output", "made"], (DATA, FILE)),
         "tokenizer": (["prepare", "--tokenizer", "word", "--vocabulary", "file", "--train", "../text.txt", "--output", "made"],
                       (DATA, FILE)),
+        "ready-made tokenizer": (["prepare", "--tokenizer", "file", "--train", "../text.txt", "--output", "made"], (DATA, FILE)),
         "config": (["train", "file", "--run", "made"], (CONFIG, FILE)),
         "import": (["import", "--model", "file", "--args", "../args.json", "--output", "made"], (CHECKPOINT, FILE)),
         "arguments": (["import", "--model", "../model.safetensors", "--args", "file", "--output", "made"], (CONFIG, FILE)),
@@ -499,5 +501,5 @@ def prompts():
 
 
 def cases():
-    for reader in (of_no_kind, texts, token_files, configs, manifests, rows, checkpoints, imports, runs, prompts):
+    for reader in (of_no_kind, texts, token_files, tokenizers, configs, manifests, rows, checkpoints, imports, runs, prompts):
         yield from reader()
