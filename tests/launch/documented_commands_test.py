@@ -290,6 +290,12 @@ def bring_published_texts(world):
         for split in ("train", "valid", "test"):
             world.write(f"{name}.{split}.tokens", text[:20000])
     world.write("wiki.gz", gzip.compress(text.encode()))
+    kept = ROOT / "tests/data_pipeline/tokenizer/ready_made"
+    gpt2 = json.loads((kept / "gpt2.json").read_text())
+    gpt2["model"]["vocab"] |= {f"more{token}": token for token in range(len(gpt2["model"]["vocab"]), 50257)}
+    world.write("gpt2/tokenizer.json", json.dumps(gpt2))
+    for name in ("cl100k_base.tiktoken", "tokenizer.model"):
+        world.write(name, (kept / "ranks.tiktoken").read_bytes())
     world.write("pages.jsonl", "".join(json.dumps({"text": line}) + "\n" for line in text.splitlines()))
     world.must("zstd --quiet --rm pages.jsonl")
     for name in ("train", "val"):
