@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -11,6 +12,8 @@ import subprocess
 
 from job import Job, require
 from program import check, read_evaluation
+
+GPT2 = str(pathlib.Path(__file__).resolve().parents[1] / "data_pipeline" / "tokenizer" / "ready_made" / "gpt2.json")
 
 
 def growing_text(seed):
@@ -44,7 +47,7 @@ def bytes_of_tokens(kind, text):
         return [1] * len(text)
     if kind == "enwik8":  # all bytes but line feeds, which the byte before has
         return [1 + len(after) for _, after in re.findall(r"([^\n])(\n*)", text)]
-    if kind == "sentencepiece":
+    if kind in ("sentencepiece", GPT2):
         return None
     return [len(piece) for piece in re.findall(r"\S+\s?" if kind == "word" else r"\S+ ?|\n", text)]
 
@@ -155,7 +158,7 @@ def main():
     job = Job()
     text = growing_text(3)
     job.write("text.txt", text)
-    kinds = ["byte", "word", "marked", "enwik8"]
+    kinds = ["byte", "word", "marked", "enwik8", GPT2]
     _, refusal = job.run("prepare", "--train", "text.txt", "--tokenizer", "sentencepiece", "--vocab-size", 280, "--output",
                          "pieces", expect=None)
     if "without SentencePiece" not in refusal:

@@ -1,6 +1,7 @@
 // Tokenizers of other programs, beside the tokens that those programs give (ready_made/make_tokenizers.py).
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <sstream>
 
 #include "base/file.h"
@@ -63,7 +64,11 @@ void expect_tokens(const Tokenizer& tokenizer, const std::string& name) {
   const std::vector<Tokens> expected = tokens_of(name);
   ASSERT_EQ(expected.size(), texts().size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(encoded(tokenizer, texts()[i]), expected[i]) << name << ": " << printable(texts()[i]);
+    const EncodedText read = tokenizer.encode_with_bytes(texts()[i], "text");
+    EXPECT_EQ(read.tokens, expected[i]) << name << ": " << printable(texts()[i]);
+    const auto all = expected[i].empty() ? 0 : std::ssize(texts()[i]);
+    EXPECT_EQ(std::accumulate(read.bytes.begin(), read.bytes.end(), int64_t{0}), all)
+        << name << ": " << printable(texts()[i]);
     if (i % 5 == 0) {
       EXPECT_EQ(encoded(tokenizer, texts()[i], 1 + i % 3), expected[i])
           << name << " in pieces: " << printable(texts()[i]);
@@ -99,7 +104,14 @@ TEST(ReadyMadeTokenizerTest, BytesComeBack) {
       // A space is put before these: it is dropped from the text, or was the text's own, as both look alike; and the
       // mark of a space looks like one.
       if (puts_space && (text.starts_with(' ') || text.find("\u2581") != std::string::npos)) continue;
-      EXPECT_EQ(tokenizer->decode(encoded(*tokenizer, text)), text) << name;
+      const EncodedText read = tokenizer->encode_with_bytes(text, "text");
+      EXPECT_EQ(tokenizer->decode(read.tokens), text) << name;
+      std::string decoded;
+      for (size_t token = 0; token < read.tokens.size() && !puts_space; ++token) {
+        const size_t before = decoded.size();
+        tokenizer->decode_onto(read.tokens[token], decoded);
+        EXPECT_EQ(read.bytes[token], std::ssize(decoded) - static_cast<int64_t>(before)) << name << ": " << token;
+      }
     }
   }
   const auto tokenizer = tiktoken("o200k_base");
