@@ -29,7 +29,8 @@ constexpr const char* kPrepareExamples =
     "  zcat wiki.gz | segue prepare --train - --output data/wiki\n"
     "  segue prepare --field text --input pages.jsonl.zst --output data/pages\n"
     "  segue inspect data/books\n"
-    "Files compressed by gzip, bzip2, xz or zstd are decompressed. Token files of llm.c, Megatron-LM and NumPy say what "
+    "Files compressed by gzip, bzip2, xz or zstd are decompressed. Token files of llm.c, Megatron-LM and NumPy say "
+    "what "
     "they are.\n"
     "The dataset appears whole or not at all; an interrupted prepare is simply run again.";
 

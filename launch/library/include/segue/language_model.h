@@ -24,7 +24,8 @@ struct ScoredToken {
 struct ScoredText {
   std::vector<ScoredToken> tokens = {};
   double nats = 0.0;  // the sum
-  // Per byte of the text of the scored tokens, one that begins in the context counting whole; nothing where none was scored.
+  // Per byte of the text of the scored tokens, one that begins in the context counting whole; nothing where none was
+  // scored.
   std::optional<double> bits_per_byte = {};
   std::vector<std::string> warnings = {};  // one line for each sign of another encoding or system that the file has
 };
