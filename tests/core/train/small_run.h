@@ -54,7 +54,7 @@ struct SmallRun {
       reports.add_losses(problem.queue, losses.nll);
     }
     optimizer.step(0.01);
-    reports.end_step(problem.queue, step, kStreams * kTgtLen, optimizer.outcome());
+    reports.end_step(problem.queue, step, kStreams * kTgtLen, kStreams * kTgtLen, optimizer.outcome());
   }
 
   // Documents of 9 tokens, which begin elsewhere in every stream.
