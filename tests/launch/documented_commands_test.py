@@ -290,16 +290,8 @@ def bring_published_texts(world):
         for split in ("train", "valid", "test"):
             world.write(f"{name}.{split}.tokens", text[:20000])
     world.write("wiki.gz", gzip.compress(text.encode()))
-    kept = ROOT / "tests/data_pipeline/tokenizer/ready_made"
-    gpt2 = json.loads((kept / "gpt2.json").read_text())
-    gpt2["model"]["vocab"] |= {f"more{token}": token for token in range(len(gpt2["model"]["vocab"]), 50257)}
-    world.write("gpt2/tokenizer.json", json.dumps(gpt2))
-    for name in ("cl100k_base.tiktoken", "tokenizer.model"):
-        world.write(name, (kept / "ranks.tiktoken").read_bytes())
     world.write("pages.jsonl", "".join(json.dumps({"text": line}) + "\n" for line in text.splitlines()))
     world.must("zstd --quiet --rm pages.jsonl")
-    for name in ("train", "val"):
-        world.write(name + ".bin", struct.pack("<1000H", *(draw.randrange(50257) for _ in range(1000))))
     for name in ("train", "valid", "test"):
         world.write(f"ptb.{name}.txt", text[:5000])
     world.write("1b_word_vocab.txt", "\n".join(["<S>", "</S>", "<UNK>", *dict.fromkeys(text.split()[:100])]))
@@ -307,6 +299,18 @@ def bring_published_texts(world):
                  "training-monolingual.tokenized.shuffled/news.en-00002-of-00100",
                  "heldout-monolingual.tokenized.shuffled/news.en.heldout-00000-of-00050"):
         world.write(name, text[:5000])
+
+
+def bring_tokens(world):
+    """Tokenizers of other programs, and tokens that such ones made."""
+    kept = ROOT / "tests/data_pipeline/tokenizer/ready_made"
+    gpt2 = json.loads((kept / "gpt2.json").read_text())
+    gpt2["model"]["vocab"] |= {f"more{token}": token for token in range(len(gpt2["model"]["vocab"]), 50257)}
+    world.write("gpt2/tokenizer.json", json.dumps(gpt2))
+    for name in ("cl100k_base.tiktoken", "tokenizer.model"):
+        world.write(name, (kept / "ranks.tiktoken").read_bytes())
+    for name in ("train", "val"):
+        world.write(name + ".bin", struct.pack("<1000H", *random.Random(7).choices(range(50257), k=1000)))
 
 
 def bring_weights(world):
@@ -358,11 +362,11 @@ def bring_job(world):
 
 
 PAGES = {  # the longest first
-    "docs/reference.md": [bring_published_texts, bring_weights, bring_runs],
+    "docs/reference.md": [bring_published_texts, bring_tokens, bring_weights, bring_runs],
     "README.md": [],
     "CONTRIBUTING.md": [],
-    "docs/guide.md": [bring_weights],
-    "configs/README.md": [bring_published_texts],
+    "docs/guide.md": [bring_tokens, bring_weights],
+    "configs/README.md": [bring_published_texts, bring_tokens],
     "benchmarks/README.md": [],
     "launch/cluster/README.md": [bring_job],
 }
