@@ -162,11 +162,12 @@ TEST_F(EvaluationFileTest, EffectiveContextIsRead) {
 
 TEST_F(EvaluationFileTest, JoinedPartsKeepTheirMeanAndNoToken) {
   const std::vector<LossOfPart> parts{
-      {0, 0, 10, 4.0, 0.3}, {1, 1, 30, 2.0, 0.1}, {2, 2, 0, 0.0, 0.0}, {3, 5, 5, 1.0, 0.5}};
+      {0, 0, 10, 50, 4.0, 0.3}, {1, 1, 30, 70, 2.0, 0.1}, {2, 2, 0, 0, 0.0, 0.0}, {3, 5, 5, 9, 1.0, 0.5}};
   const std::vector<LossOfPart> groups = joined(parts, [](const LossOfPart& group) { return group.tokens >= 40; });
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].to, 1);
   EXPECT_EQ(groups[0].tokens, 40);
+  EXPECT_EQ(groups[0].bytes, 120);
   EXPECT_DOUBLE_EQ(groups[0].loss, 2.5);
   EXPECT_DOUBLE_EQ(groups[0].confidence95, std::sqrt(3.0 * 3.0 + 3.0 * 3.0) / 40.0);
   EXPECT_EQ(groups[1].from, 3);
