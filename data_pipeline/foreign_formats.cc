@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -145,7 +146,7 @@ bool is_tfrecord(std::string_view bytes) {
   constexpr uint32_t kMask = 0xa282ead8;
   if (bytes.size() < kLengthBytes + sizeof(uint32_t)) return false;
   const uint32_t crc = crc32c(bytes.substr(0, kLengthBytes));
-  return little_endian_at<uint32_t>(bytes, kLengthBytes) == (crc >> 15 | crc << 17) + kMask;
+  return little_endian_at<uint32_t>(bytes, kLengthBytes) == std::rotr(crc, 15) + kMask;
 }
 
 bool is_safetensors(std::string_view bytes) {

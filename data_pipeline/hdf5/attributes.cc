@@ -154,7 +154,7 @@ std::optional<int64_t> hdf5_integer_attribute(const Hdf5Object& object, std::str
   if (is_text(*found)) {
     const std::string text = text_of(object, *found, name);
     if (const std::optional<int64_t> value = whole_number(text)) return value;
-    file.fail("attribute \"{}\": expected one whole number, found the text \"{}\"", name,
+    file.fail(R"(attribute "{}": expected one whole number, found the text "{}")", name,
               printable_line(text, kLongestShown));
   }
   if (found->type.bytes > found->value.size()) file.fail("attribute \"{}\" ends within", name);

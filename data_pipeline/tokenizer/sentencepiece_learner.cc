@@ -2,7 +2,7 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -123,11 +123,15 @@ class PieceLearner : public TokenizerLearner {
     const size_t place = status.find("] ");
     const std::string reason = place == std::string::npos ? status : status.substr(place + 2);
     constexpr std::string_view kTooSmall = "required_chars. ";
-    long long asked = 0;
-    long long needed = 0;
-    if (const size_t at = reason.find(kTooSmall);
-        at != std::string::npos &&
-        std::sscanf(reason.c_str() + at + kTooSmall.size(), "%lld vs %lld", &asked, &needed) == 2)
+    constexpr std::string_view kAgainst = " vs ";
+    const char* const end = reason.data() + reason.size();
+    int64_t asked = 0;
+    int64_t needed = 0;
+    const size_t at = reason.find(kTooSmall);
+    const size_t against = at == std::string::npos ? at : reason.find(kAgainst, at);
+    if (against != std::string::npos &&
+        std::from_chars(reason.data() + at + kTooSmall.size(), end, asked).ptr == reason.data() + against &&
+        std::from_chars(reason.data() + against + kAgainst.size(), end, needed).ec == std::errc())
       return fmt::format(
           "vocabulary size: expected at least {} pieces, one for each character of the text, each byte and what is "
           "unknown, found {}",

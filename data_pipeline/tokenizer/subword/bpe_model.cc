@@ -233,7 +233,7 @@ std::unique_ptr<SubwordModel> make_rank_model(const SubwordVocabulary& vocabular
 std::string byte_token_text(uint8_t byte) { return fmt::format("<0x{:02X}>", byte); }
 
 std::optional<uint8_t> byte_of_token_text(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || !text.ends_with(">")) return std::nullopt;
+  if (text.size() != 6 || !text.starts_with("<0x") || !text.ends_with('>')) return std::nullopt;
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;

@@ -9,7 +9,7 @@
 namespace segue {
 namespace {
 
-constexpr std::string_view kWordClass = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+constexpr std::string_view kWordClass = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -78,7 +78,7 @@ class RubyTranslator {
     if (!is_closed || (least.empty() && most.empty())) return take(1, "\\{");
     const char behind = at + 1 < left_.size() ? left_[at + 1] : '\0';
     if (behind == '+' || behind == '*' || (behind == '?' && !has_comma))
-      refuse(fmt::format("\"{}\" behind \"}}\"", behind));
+      refuse(fmt::format(R"("{}" behind "}}")", behind));
     take(at + 1, fmt::format("{{{}{}{}}}", least.empty() ? "0" : least, has_comma ? "," : "", most));
   }
 

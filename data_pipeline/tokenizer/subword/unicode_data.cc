@@ -64,9 +64,7 @@ bool is_left_alone(char32_t character) { return character >= 0x300 && is_in(char
 // Decomposes a segment, puts its marks in order, and composes it.
 class SegmentNormalizer {
  public:
-  explicit SegmentNormalizer(NormalForm form)
-      : composes_(form == NormalForm::kNfc || form == NormalForm::kNfkc),
-        options_(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE) {
+  explicit SegmentNormalizer(NormalForm form) : composes_(form == NormalForm::kNfc || form == NormalForm::kNfkc) {
     if (form == NormalForm::kNfkc || form == NormalForm::kNfkd) options_ |= UTF8PROC_COMPAT;
   }
 
@@ -110,7 +108,7 @@ class SegmentNormalizer {
   }
 
   bool composes_;
-  int options_;
+  int options_ = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
   std::vector<utf8proc_int32_t> characters_;
 };
 
