@@ -203,12 +203,13 @@ void check_scored(const SurprisalSums& sums, const SourcedText& text) {
 }
 
 OrderedJson score_json(const GenerateOptions& options, const Lengths& lengths, const SourcedText& context,
-                       int64_t unknown, const std::vector<Surprisal>& rows) {
+                       int64_t unknown, double tokens_per_second, const std::vector<Surprisal>& rows) {
   OrderedJson json{{"checkpoint", options.checkpoint}};
   json.update(lengths_json(options, lengths));
   json["prompt"] = context.text;
   json["score"] = options.score;
   json["unknown_tokens"] = unknown;
+  json["tokens_per_second"] = tokens_per_second;
   json.update(surprisals_json(rows));
   return json;
 }
@@ -223,14 +224,16 @@ void score(const GenerateOptions& options, TextModel& model, Logger& logger) {
   Progress progress("score", std::ssize(read.tokens), "k tokens", 1e3, options.quiet);
   const std::vector<float> losses = model.losses(read, [&](int64_t count) { progress.advance_to(count); });
   progress.finish();
+  const double tokens_per_second = static_cast<double>(read.tokens.size()) / reading.seconds();
   const std::vector<Surprisal> rows = surprisals(model.tokenizer(), read.tokens, read.begin, losses);
   const SurprisalSums sums = sums_of(rows);
   check_scored(sums, text);
   const int64_t unknown = std::count(read.tokens.begin() + read.begin, read.tokens.end(),
                                      static_cast<int32_t>(model.tokenizer().info().unknown_token));
   show(surprisal_table(rows));
-  say_speed(options, describe_score(sums, unknown, static_cast<double>(read.tokens.size()) / reading.seconds()));
-  if (!options.json.empty()) write_json(options, score_json(options, model.lengths(), context, unknown, rows));
+  say_speed(options, describe_score(sums, unknown, tokens_per_second));
+  if (!options.json.empty())
+    write_json(options, score_json(options, model.lengths(), context, unknown, tokens_per_second, rows));
 }
 
 // What has no effect beside other options.

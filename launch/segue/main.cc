@@ -1,17 +1,12 @@
 // The program: subcommands, one catch for every error, one exit code per kind of error.
-#include <omp.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
 #include <system_error>
 
-#include "base/cpu_quota.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/shared_processors.h"
 #include "launch/segue/usage_error.h"
 #include "launch/segue/version.h"
 
@@ -65,13 +60,6 @@ int run(int argc, char** argv) {
   return static_cast<int>(segue::ExitCode::kSuccess);
 }
 
-// Unless somebody said how many: as many as the cores of this process, but no more than a quota of processor time
-// allows.
-void choose_threads() {
-  if (std::getenv("OMP_NUM_THREADS") != nullptr) return;
-  if (const std::optional<int> quota = segue::cpu_quota()) omp_set_num_threads(std::min(omp_get_max_threads(), *quota));
-}
-
 // Runs, and says when not all that was printed has arrived: a full disk takes it without a word, or once a buffer is
 // full.
 int run_and_print(int argc, char** argv) {
@@ -91,7 +79,8 @@ int run_and_print(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    choose_threads();
+    segue::wait_briefly(argv);
+    segue::choose_threads();
     return segue::with_typed_errors([=] { return run_and_print(argc, argv); });
   } catch (const segue::InterruptedError& stopped) {
     return static_cast<int>(stopped.code());  // the first rank has said it for all

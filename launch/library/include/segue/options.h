@@ -22,7 +22,8 @@ struct LengthOptions {
 struct ModelOptions {
   std::string device = "auto";                     // auto, cpu, cuda or cuda:N
   PrecisionKind precision = PrecisionKind::kFp32;  // of activations and products
-  std::int64_t threads = 0;                        // 0: as many as OpenMP gives the thread that loads the model
+  std::int64_t threads = 0;                        // 0: as many as OpenMP gives the thread that loads the model; set
+                                                   // OMP_WAIT_POLICY=passive where others use the processors too
   LengthOptions lengths = {};
 };
 
