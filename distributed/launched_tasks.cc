@@ -1,10 +1,14 @@
 // The variables of each launcher, from the innermost one outwards: mpirun runs within a step of srun, not the reverse.
 #include "distributed/launched_tasks.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "base/error.h"
@@ -56,6 +60,25 @@ std::optional<LaunchedTasks> launched_tasks(const std::function<const char*(cons
                          .cure = variables.cure};
   }
   return std::nullopt;
+}
+
+std::string advice_to_stop(const std::function<const char*(const char* name)>& value_of, int64_t parent,
+                           std::string_view parent_name) {
+  if (value_of("PRTE_LAUNCHED") == nullptr) return {};
+  const char* version = value_of("OMPI_VERSION");
+  // On the host where mpirun runs it starts the ranks itself, by the name of what it is made of.
+  const bool is_mpirun = parent_name == "prterun" || parent_name == "mpirun" || parent_name == "mpiexec";
+  return fmt::format("mpirun of Open MPI {} kills ranks half a second after Ctrl-C or SIGTERM; to save and stop: {}",
+                     version == nullptr ? "5" : version,
+                     is_mpirun ? fmt::format("kill -USR1 {}", parent) : "kill -USR1 and the process number of mpirun");
+}
+
+std::string advice_to_stop() {
+  const pid_t parent = getppid();
+  std::ifstream file(fmt::format("/proc/{}/comm", parent));
+  std::string name;
+  std::getline(file, name);
+  return advice_to_stop([](const char* variable) { return std::getenv(variable); }, parent, name);
 }
 
 void check_alone() {

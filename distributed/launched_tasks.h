@@ -22,6 +22,13 @@ struct LaunchedTasks {
 // allocation has room for does not count, nor does a step that a person types in.
 std::optional<LaunchedTasks> launched_tasks(const std::function<const char*(const char* name)>& value_of);
 
+// How a job is stopped with a save where the first thing that people try ends it without one: under mpirun of Open MPI
+// 5, which kills its ranks half a second after Ctrl-C or SIGTERM (4.1: two seconds), whatever odls_base_sigkill_timeout
+// says (5.0.11). `parent` is the process that started this one, and `parent_name` what Linux calls it. Empty elsewhere.
+std::string advice_to_stop(const std::function<const char*(const char* name)>& value_of, int64_t parent,
+                           std::string_view parent_name);
+std::string advice_to_stop();  // of this process
+
 // For a process that is a job of one rank alone: throws UsageError when its launcher has started others beside it. Of
 // these the first speaks, and the others end without a word.
 void check_alone();

@@ -20,6 +20,7 @@
 #include "core/train/trainer.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/describe.h"
+#include "distributed/launched_tasks.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"
 #include "launch/segue/flags.h"
@@ -332,6 +333,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   if (job.is_first() && !keeps_config) run.begin(config, options.resume);
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(rank.queue));
+  if (const std::string advice = advice_to_stop(); !advice.empty()) logger.info("{}", advice);
   const TrainingOutcome outcome = train(config, dataset, run, origin, rank, starting, stop);
   if (outcome == TrainingOutcome::kStopped) return outcome;
   logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),

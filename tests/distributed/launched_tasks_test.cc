@@ -48,5 +48,26 @@ TEST(LaunchedTasks, AreNoWords) {
     EXPECT_EQ(found({{"SLURM_STEP_NUM_TASKS", wrong}, {"SLURM_PROCID", "0"}}), "none") << wrong;
 }
 
+// What mpirun 5.0.11 and 4.1.8 say of themselves.
+TEST(AdviceToStop, IsForTheMpirunThatKillsRanksBeforeTheySave) {
+  const auto advice = [](const Environment& environment, std::string_view parent) {
+    return advice_to_stop(
+        [&](const char* name) {
+          const auto at = environment.find(name);
+          return at == environment.end() ? nullptr : at->second;
+        },
+        4711, parent);
+  };
+  const Environment fifth{{"PRTE_LAUNCHED", "1"}, {"OMPI_VERSION", "5.0.11"}, {"OMPI_TOOL_NAME", "mpirun"}};
+  EXPECT_EQ(advice(fifth, "prterun"),
+            "mpirun of Open MPI 5.0.11 kills ranks half a second after Ctrl-C or SIGTERM; to save and stop: "
+            "kill -USR1 4711");
+  EXPECT_EQ(advice(fifth, "prted"),
+            "mpirun of Open MPI 5.0.11 kills ranks half a second after Ctrl-C or SIGTERM; to save and stop: "
+            "kill -USR1 and the process number of mpirun");
+  EXPECT_EQ(advice({{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMMAND", "segue"}}, "orterun"), "");
+  EXPECT_EQ(advice({}, "bash"), "");
+}
+
 }  // namespace
 }  // namespace segue
