@@ -1,4 +1,4 @@
-// The choice of a level: what the processor reports, against what each level needs. A build may have v3 alone.
+// The choice of a level: what the processor reports, against what each level needs. A build may have one of them alone.
 #include <array>
 #include <cstdlib>
 #include <string_view>
@@ -11,14 +11,17 @@ namespace segue::kernels::cpu {
 namespace x86_64_v3 {
 extern const Operations kOperations;
 }
-#ifdef SEGUE_HAS_LEVEL_V4
 namespace x86_64_v4 {
 extern const Operations kOperations;
 }
-#endif
 
 namespace {
 
+#ifdef SEGUE_HAS_LEVEL_V3
+constexpr const Operations* kV3 = &x86_64_v3::kOperations;
+#else
+constexpr const Operations* kV3 = nullptr;
+#endif
 #ifdef SEGUE_HAS_LEVEL_V4
 constexpr const Operations* kV4 = &x86_64_v4::kOperations;
 #else
@@ -41,8 +44,7 @@ struct Level {
   const Operations* operations;  // null where this build has none
   bool (*runs)();
 };
-constexpr std::array<Level, 2> kBestFirst{
-    {{"x86-64-v4", kV4, runs_v4}, {"x86-64-v3", &x86_64_v3::kOperations, runs_v3}}};
+constexpr std::array<Level, 2> kBestFirst{{{"x86-64-v4", kV4, runs_v4}, {"x86-64-v3", kV3, runs_v3}}};
 
 }  // namespace
 
@@ -57,6 +59,10 @@ const Operations& best_level() {
     if (asked != nullptr) throw DeviceError("SEGUE_CPU_LEVEL: this processor does not run {}", asked);
   }
   if (asked != nullptr) throw DeviceError("SEGUE_CPU_LEVEL: expected x86-64-v3 or x86-64-v4, found '{}'", asked);
+  if (kBestFirst.back().operations == nullptr)
+    throw DeviceError(
+        "processor: expected x86-64-v4 (AVX-512 F, BW, CD, DQ, VL), for which alone this program was built, "
+        "found less; build it here, or with SEGUE_CPU_LEVELS=v3;v4");
   throw DeviceError("processor: expected x86-64-v3 (AVX2, FMA, BMI2) at least, found less");
 }
 
