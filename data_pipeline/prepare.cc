@@ -25,13 +25,14 @@
 namespace segue {
 namespace {
 
-// One split on its way from text, or from ready-made tokens where there is no encoder, to shards.
+// One split on its way from text, or from what are tokens already where there is no encoder, to shards.
 class SplitPreparation : public TextSink {
  public:
   // `of_bytes` of tokens that may stand for more than a byte; `token_bytes` of ready-made tokens, and may be null.
-  SplitPreparation(std::unique_ptr<Encoder> encoder, SplitWriter writer, std::optional<SplitWriter> of_bytes,
-                   TokenType type, const TokenBytes* token_bytes)
-      : encoder_(std::move(encoder)),
+  SplitPreparation(bool is_text, std::unique_ptr<Encoder> encoder, SplitWriter writer,
+                   std::optional<SplitWriter> of_bytes, TokenType type, const TokenBytes* token_bytes)
+      : is_text_(is_text),
+        encoder_(std::move(encoder)),
         writer_(std::move(writer)),
         of_bytes_(std::move(of_bytes)),
         type_(type),
@@ -41,9 +42,9 @@ class SplitPreparation : public TextSink {
     if (encoder_) encoder_->begin_file(file, offset);
   }
   void append(std::string_view text) override {
+    if (is_text_) bytes_ += std::ssize(text);
     if (!encoder_) return append_tokens(std::as_bytes(std::span(text)));
     encoder_->append(text);
-    bytes_ += std::ssize(text);
     write();
   }
   void end_file() override {
@@ -88,6 +89,7 @@ class SplitPreparation : public TextSink {
     encoder_->token_bytes().clear();
   }
 
+  bool is_text_;
   std::unique_ptr<Encoder> encoder_;
   SplitWriter writer_;
   std::optional<SplitWriter> of_bytes_;
@@ -103,6 +105,8 @@ class SplitPreparation : public TextSink {
 DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Corpus>& corpora,
                              const Tokenizer* tokenizer, const std::filesystem::path& directory, Logger& logger) {
   const TokenType type = tokenizer != nullptr ? type_for(tokenizer->info().vocabulary) : source_type_of(options.format);
+  const bool is_text = tokenizer != nullptr;
+  const bool is_encoded = is_text && tokenizer->info().kind != TokenizerKind::kByte;  // bytes are their own tokens
   std::vector<std::unique_ptr<SplitPreparation>> splits;
   std::optional<TokenBytes> token_bytes;
   if (!options.token_bytes.empty()) token_bytes.emplace(options.token_bytes);
@@ -112,9 +116,8 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
   };
   PassResult read = read_corpora(options, corpora, "prepare", [&](const std::string& name) {
     std::optional<SplitWriter> of_bytes;  // one of each byte goes without saying
-    if (tokenizer != nullptr ? tokenizer->info().kind != TokenizerKind::kByte : token_bytes.has_value())
-      of_bytes = writer_of(name_of_token_bytes(name), TokenType::kUInt8);
-    splits.push_back(std::make_unique<SplitPreparation>(tokenizer != nullptr ? tokenizer->make_encoder() : nullptr,
+    if (is_encoded || token_bytes) of_bytes = writer_of(name_of_token_bytes(name), TokenType::kUInt8);
+    splits.push_back(std::make_unique<SplitPreparation>(is_text, is_encoded ? tokenizer->make_encoder() : nullptr,
                                                         writer_of(name, type), std::move(of_bytes), type,
                                                         token_bytes ? &*token_bytes : nullptr));
     return splits.back().get();

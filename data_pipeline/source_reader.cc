@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -62,12 +63,19 @@ SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocab
       vocabulary_(vocabulary),
       signs_(file.field.empty() ? signs : nullptr),
       stream_(open_source(file, vocabulary, signs != nullptr ? counter_of_documents(*signs) : nullptr)),
-      block_(kTextBlockBytes) {
+      blocks_{Buffer(kTextBlockBytes), Buffer(kTextBlockBytes)} {
   if (signs != nullptr) signs->begin_file(file.path.string(), file.skipped > 0);
 }
 
 std::span<const std::byte> SourceReader::next() {
-  const std::span<std::byte> tokens = stream_->read({block_.data(), static_cast<size_t>(block_.bytes())});
+  const std::span<const std::byte> tokens = ahead_.valid() ? ahead_.get() : read();
+  if (has_another_block()) ahead_ = std::async(std::launch::async, [this] { return read(); });
+  return tokens;
+}
+
+std::span<const std::byte> SourceReader::read() {
+  Buffer& block = blocks_.at(std::exchange(next_block_, 1 - next_block_));
+  const std::span<std::byte> tokens = stream_->read({block.data(), static_cast<size_t>(block.bytes())});
   const int64_t bytes = done_ + static_cast<int64_t>(tokens.size());
   if (bytes > file_.bytes || (tokens.empty() && bytes < file_.bytes))
     throw DataError("{}: expected {} bytes, found {}: the file changed while it was read", file_.path.string(),

@@ -1,8 +1,10 @@
-// Reads one source file of `prepare`, block by block.
+// Reads one source file of `prepare`, block by block; while the caller works on one, a thread reads the next.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,11 +26,13 @@ class SourceReader {
   // is outside the vocabulary, or when the file is no longer as long as planned.
   std::span<const std::byte> next();
 
-  int64_t largest_token() const { return largest_; }  // of those read so far
-  // The file's checksum, once it is read to its end.
+  // Of the whole file, once it is read to its end.
+  int64_t largest_token() const { return largest_; }
   std::string checksum() const { return file_.checksum.empty() ? checksum_.text() : file_.checksum; }
 
  private:
+  std::span<const std::byte> read();
+  bool has_another_block() const { return file_.bytes - done_ > blocks_[0].bytes(); }
   void check_tokens(std::span<const std::byte> tokens);
 
   SourceFile file_;
@@ -36,10 +40,12 @@ class SourceReader {
   int64_t vocabulary_;
   TextSigns* signs_;  // of blocks; null where documents are counted as they are read
   std::unique_ptr<ByteStream> stream_;
-  Buffer block_;
+  std::array<Buffer, 2> blocks_;  // the caller's, and the one that is read meanwhile
+  size_t next_block_ = 0;
   int64_t done_ = 0;  // bytes
   int64_t largest_ = 0;
   Checksum checksum_;
+  std::future<std::span<const std::byte>> ahead_;  // last: it ends before the rest goes
 };
 
 }  // namespace segue
