@@ -55,38 +55,42 @@ void WordScanner::begin_file(const std::string& file, int64_t offset) {
   behind_return_ = -1;
 }
 
-// The length of the word at the beginning, which may continue behind the text.
-size_t WordScanner::word_bytes(std::string_view text) const {
+// What the text begins with; the word may continue behind the text where there is no white space behind it.
+WordScanner::Beginning WordScanner::beginning_of(std::string_view text) {
+  uint8_t all = 0;
   size_t bytes = 0;
-  while (true) {
-    while (bytes < text.size() && !kMayBeWhiteSpace[byte_at(text, bytes)]) ++bytes;
-    if (bytes == text.size() || white_space_at(text.substr(bytes)) > 0) break;
-    ++bytes;
+  size_t space = 0;
+  for (; bytes < text.size(); ++bytes) {
+    const uint8_t byte = byte_at(text, bytes);
+    if (kMayBeWhiteSpace[byte]) space = byte < 0x80 ? 1 : white_space_at(text.substr(bytes));
+    if (space > 0) break;
+    all |= byte;
   }
-  return bytes;
+  return {.word = text.substr(0, bytes), .space = space, .is_ascii = all < 0x80};
 }
 
 void WordScanner::append(std::string_view text, Visitor& visitor) {
   const std::string joined = pending_.empty() ? std::string() : pending_ + std::string(text);
   std::string_view left = pending_.empty() ? text : std::string_view(joined);
   while (!left.empty()) {
-    const size_t word = word_bytes(left);
+    const Beginning beginning = beginning_of(left);
+    const size_t word = beginning.word.size();
     if (static_cast<int64_t>(word) > kLongestWord)
       throw DataError("{}: byte {}: expected words of at most {} bytes, found a longer one", file_, offset_,
                       kLongestWord);
-    if (word == left.size()) break;
-    if (word > 0) give_word(left.substr(0, word), visitor);
+    if (beginning.space == 0) break;
+    if (word > 0) give_word(beginning, visitor);
     const char byte = left[word];
-    const size_t bytes = word + white_space_at(left.substr(word));
-    offset_ += static_cast<int64_t>(bytes);
+    offset_ += static_cast<int64_t>(word + beginning.space);
     if (byte == '\n' || byte == '\r') end_line_at(byte, offset_, visitor);
-    left.remove_prefix(bytes);
+    left.remove_prefix(word + beginning.space);
   }
   pending_ = left;
 }
 
-void WordScanner::give_word(std::string_view word, Visitor& visitor) const {
-  const size_t valid = valid_utf8_bytes(word);
+void WordScanner::give_word(const Beginning& beginning, Visitor& visitor) const {
+  const std::string_view word = beginning.word;
+  const size_t valid = beginning.is_ascii ? word.size() : valid_utf8_bytes(word);
   if (valid < word.size())
     throw DataError("{}: byte {}: expected UTF-8, found byte 0x{:02x}", file_, offset_ + static_cast<int64_t>(valid),
                     byte_at(word, valid));
@@ -102,7 +106,7 @@ void WordScanner::end_line_at(char byte, int64_t offset, Visitor& visitor) {
 }
 
 void WordScanner::end_file(Visitor& visitor) {
-  if (!pending_.empty()) give_word(pending_, visitor);
+  if (!pending_.empty()) give_word({.word = pending_}, visitor);
   offset_ += static_cast<int64_t>(pending_.size());
   if (offset_ > line_begin_) visitor.end_line(offset_);
   pending_.clear();

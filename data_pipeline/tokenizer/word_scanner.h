@@ -34,8 +34,13 @@ class WordScanner {
   void end_file(Visitor& visitor);
 
  private:
-  size_t word_bytes(std::string_view text) const;
-  void give_word(std::string_view word, Visitor& visitor) const;
+  struct Beginning {
+    std::string_view word;  // may be empty
+    size_t space = 0;       // bytes behind it; 0: none
+    bool is_ascii = false;
+  };
+  static Beginning beginning_of(std::string_view text);
+  void give_word(const Beginning& beginning, Visitor& visitor) const;
   void end_line_at(char byte, int64_t offset, Visitor& visitor);
 
   std::string file_;
