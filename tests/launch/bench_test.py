@@ -6,6 +6,7 @@ The second argument is the program with the emulated GPU.
 import json
 import math
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "peers"))
@@ -18,10 +19,23 @@ QUICK = ("--warm-up", 1, "--samples", 3, "--sample-seconds", 0.001, "--peak-prod
 SHAPE = {"batch-size": 2, "heads": 3, "d-head": 8, "tgt-len": 5, "mem-len": 7}
 
 
+def check_columns(output):
+    """Every number stands below the end of its heading."""
+    lines = output.splitlines()
+    head = next(i for i, line in enumerate(lines) if "ms, median" in line)
+    ends = {match.end() for match in re.finditer(r"ms, median|\S+( \S+)*", lines[head])}
+    for line in lines[head + 1:]:
+        if not line.strip() or not re.search(r"\d%", line):
+            break
+        numbers = {match.end() for match in re.finditer(r"[\d.]+%?", line[22:])}
+        check({22 + end for end in numbers} <= ends, f"a number without a heading:\n{lines[head]}\n{line}")
+
+
 def bench(program, *arguments):
     output, _ = program.run("bench", *arguments, *QUICK, "--json", "result.json")
     with open(program.path("result.json")) as file:
         result = json.load(file)
+    check_columns(output)
     for found in result["measurements"]:
         check(found["name"] in output, f"{found['name']} is not in the table:\n{output}")
         check(0 < found["seconds_lowest"] <= found["seconds"] <= found["seconds_highest"], f"not in order: {found}")
