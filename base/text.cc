@@ -166,4 +166,23 @@ std::string visible_line(std::string_view text) { return visible(text, ""); }
 
 std::string visible_lines(std::string_view text) { return visible(text, "\n\t"); }
 
+std::string wrapped(std::string_view paragraph, int64_t columns) {
+  const auto width_of = [](std::string_view word) {
+    return std::ranges::count_if(word, [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0U) != 0x80U; });
+  };
+  std::string text;
+  int64_t width = 0;  // of the line so far
+  while (!paragraph.empty()) {
+    const std::string_view word = paragraph.substr(0, paragraph.find(' '));
+    paragraph.remove_prefix(std::min(paragraph.size(), word.size() + 1));
+    if (word.empty()) continue;
+    const bool begins = width == 0;
+    const bool fits = begins || width + 1 + width_of(word) <= columns;
+    if (!begins) text += fits ? ' ' : '\n';
+    width = (begins || !fits ? 0 : width + 1) + width_of(word);
+    text += word;
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace segue

@@ -32,4 +32,8 @@ std::optional<std::string> unescaped(std::string_view text);
 std::string visible_line(std::string_view text);
 std::string visible_lines(std::string_view text);
 
+// A paragraph of one line, broken between words into lines of at most `columns` characters of UTF-8, each ended; a
+// longer word has a line to itself.
+std::string wrapped(std::string_view paragraph, int64_t columns);
+
 }  // namespace segue

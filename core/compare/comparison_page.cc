@@ -28,7 +28,8 @@ void add_costs(Page& page, const ComparisonResult& result) {
   page.section("costs", "What they cost");
   report::Table table{.head = {"variant", "parameters", "steps", "tokens", "FLOP", "time", "tokens/s", "in evaluation",
                                "stream", "process"},
-                      .rows = {}};
+                      .rows = {},
+                      .title = kCostsTitle};
   for (const ComparedVariant& variant : result.variants) {
     const VariantCost& cost = variant.cost;
     const auto measured = [&](const std::string& text) { return variant.runs.empty() ? "diverged" : text; };
@@ -209,8 +210,10 @@ void add_parts(Page& page, const ComparisonResult& result) {
 
 // A row for every key that a variant reads and has otherwise than the first. What it does not read follows from these.
 report::Table differences_table(const ComparisonResult& result, const std::vector<Config>& configs) {
-  report::Table table{
-      .head = {"variant", "key", "value", "of " + result.variants.front().name}, .rows = {}, .is_of_words = true};
+  report::Table table{.head = {"variant", "key", "value", "of " + result.variants.front().name},
+                      .rows = {},
+                      .is_of_words = true,
+                      .title = "Keys that differ from " + result.variants.front().name};
   constexpr std::string_view kNotRead = "not read";  // as differences_of says it
   const std::vector<ConfigDifference> differences = differences_of(configs);
   for (size_t v = 1; v < configs.size(); ++v) {

@@ -143,6 +143,12 @@ struct PointSet {
 // First that of each as it was trained, if there is one.
 std::vector<PointSet> point_sets(const ComparisonResult& result);
 
+// The title of a table of it: "Loss in bits/byte, each as it was trained", "Right answers in %, memory 24".
+std::string title_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind);
+
+inline constexpr const char* kCostsTitle = "Costs of one run";
+std::string rates_title(const ComparisonResult& result);  // what learning rates were chosen by
+
 // What was found of a run at one of the measured lengths.
 const report::EvaluatedLength& measured_at(const report::RunData& run, size_t point);
 
@@ -200,5 +206,12 @@ std::string divergence_of(const ComparisonResult& result, const ComparedVariant&
 
 // For people: a table for each of the measured lengths, of right answers in per cent and of losses in bits.
 std::string describe_result(const ComparisonResult& result);
+
+// The same tables for other programs, by the names of their files, with the units in their heads.
+struct CsvFile {
+  std::string name = {};  // "measures.csv", "costs.csv", "learning_rates.csv"
+  std::string text = {};
+};
+std::vector<CsvFile> result_csv(const ComparisonResult& result);
 
 }  // namespace segue

@@ -36,7 +36,9 @@ bool is_one_length(const PointSet& set) {
 report::Table table_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const std::string& first = result.variants.front().name;
   const MeasureUnits units = units_of(result, kind);
-  report::Table table{.head = {"variant", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""}, .rows = {}};
+  report::Table table{.head = {"variant", units.name + " \xC2\xB1 of the text", "above " + first, "p", ""},
+                      .rows = {},
+                      .title = title_of(result, set, kind)};
   const bool has_seeds = result.seeds.size() > 1;
   if (has_seeds) table.head.emplace_back("each seed");
   const bool has_lengths = kind == result.measures().front();  // the tables of another measure have the same

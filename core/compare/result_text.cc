@@ -107,7 +107,7 @@ size_t name_width(const ComparisonResult& result) {
 std::string describe_set(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const size_t name = name_width(result);
   const MeasureUnits units = units_of(result, kind);
-  std::string text = set.title.empty() ? "" : "\n" + set.title;
+  std::string text = "\n" + title_of(result, set, kind);
   text += fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len", units.name,
                       "above " + result.variants.front().name, "p");
   for (size_t v = 0; v < result.variants.size(); ++v) {
@@ -136,8 +136,8 @@ std::string describe_set(const ComparisonResult& result, const PointSet& set, Me
 std::string describe_costs(const ComparisonResult& result) {
   const size_t name = name_width(result);
   std::string text =
-      fmt::format("\n{:<{}}{:>12}{:>9}{:>12}{:>10}{:>14}{:>14}{:>14}{:>12}{:>12}\n", "variant", name, "parameters",
-                  "steps", "tokens", "FLOP", "time", "train tok/s", "eval tok/s", "stream", "process");
+      fmt::format("\n{}\n{:<{}}{:>12}{:>9}{:>12}{:>10}{:>14}{:>14}{:>14}{:>12}{:>12}\n", kCostsTitle, "variant", name,
+                  "parameters", "steps", "tokens", "FLOP", "time", "train tok/s", "eval tok/s", "stream", "process");
   for (const ComparedVariant& variant : result.variants) {
     const VariantCost& cost = variant.cost;
     const auto measured = [&](const std::string& value) { return variant.runs.empty() ? "" : value; };
@@ -154,11 +154,8 @@ std::string describe_costs(const ComparisonResult& result) {
 std::string describe_rates(const ComparisonResult& result) {
   if (!result.variants.front().rate) return "";
   const size_t name = name_width(result);
-  const bool by_accuracy = std::ranges::any_of(result.variants, [](const ComparedVariant& variant) {
-    return variant.rate->chosen_by == MeasureKind::kAccuracy;
-  });
-  std::string text = fmt::format("\n{:<{}}{:>14}{:>10}  tried, by {} on validation\n", "variant", name, "learning rate",
-                                 "FLOP", by_accuracy ? "right answers in %" : "loss");
+  std::string text =
+      fmt::format("\n{}\n{:<{}}{:>14}{:>10}  tried\n", rates_title(result), "variant", name, "learning rate", "FLOP");
   for (const ComparedVariant& variant : result.variants) {
     text +=
         fmt::format("{:<{}}{:>14}{:>10.3g}  ", variant.name, name, variant.rate->learning_rate(), variant.rate->flops);
@@ -178,18 +175,26 @@ std::string describe_rates(const ComparisonResult& result) {
 }
 
 constexpr const char* kMeaning =
-    "\n\xC2\xB1 is half of a 95 % interval: that of a mean is of the text, that of a difference of other text of this "
-    "kind, which\nis paired, and of other seeds. p is adjusted for the number of variants in a table (Holm). In "
-    "brackets:\neach seed.";
+    "\xC2\xB1 is half of a 95 % interval: that of a mean is of the text, that of a difference of other text of this "
+    "kind, which is paired, and of other seeds. p is adjusted for the number of variants in a table (Holm). In "
+    "brackets: each seed.";
 constexpr const char* kMeaningOfOneSeed =
-    "\n\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
-    "adjusted for\nthe number of variants in a table (Holm).";
+    "\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
+    "adjusted for the number of variants in a table (Holm).";
 constexpr const char* kMeaningOfCosts =
-    " \"stream\" is what a stream keeps from segment to\nsegment, \"process\" the most memory of a program that "
-    "trained.\n";
+    "\"stream\" is what a stream keeps from segment to segment, \"process\" the most memory of a program that trained.";
 constexpr const char* kMeaningOfDiverged =
-    "Means leave out the seeds that diverged, and a difference is of the seeds that both have: of trainings that "
-    "end.\n";
+    "Means leave out the seeds that diverged, and a difference is of the seeds that both have: of trainings that end.";
+
+// What the tables mean, a paragraph each.
+std::string footnotes(const ComparisonResult& result) {
+  constexpr int64_t kColumns = 80;
+  const auto has_diverged = [](const ComparedVariant& variant) { return !variant.diverged.empty(); };
+  std::string text = "\n" + wrapped(result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning, kColumns);
+  text += wrapped(kMeaningOfCosts, kColumns);
+  if (std::ranges::any_of(result.variants, has_diverged)) text += wrapped(kMeaningOfDiverged, kColumns);
+  return text;
+}
 
 }  // namespace
 
@@ -225,6 +230,30 @@ OrderedJson result_json(const ComparisonResult& result) {
   return json;
 }
 
+std::string title_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
+  const bool is_accuracy = kind == MeasureKind::kAccuracy;
+  std::string title = is_accuracy ? "Right answers in %" : "Loss in " + units_of(result, kind).name;
+  if (!set.title.empty()) return title + ", " + set.title;
+  const auto is_measured = [](const VariantPoint* point) { return point != nullptr; };
+  const auto first = std::ranges::find_if(set.points, is_measured);
+  if (first == set.points.end()) return title;
+  const auto is_same = [&](const VariantPoint* point, auto length) {
+    return point == nullptr || point->*length == (*first)->*length;
+  };
+  const auto all_same = [&](auto length) {
+    return std::ranges::all_of(set.points, [&](const VariantPoint* point) { return is_same(point, length); });
+  };
+  if (all_same(&VariantPoint::tgt_len)) title += fmt::format(", segments of {}", human_count((*first)->tgt_len));
+  if (all_same(&VariantPoint::mem_len)) title += fmt::format(", memory {}", human_count((*first)->mem_len));
+  return title;
+}
+
+std::string rates_title(const ComparisonResult& result) {
+  const MeasureKind kind = result.variants.front().rate->chosen_by;
+  return fmt::format("Learning rates, by {} on validation",
+                     kind == MeasureKind::kAccuracy ? "right answers in %" : units_of(result, kind).name);
+}
+
 std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units) {
   std::vector<std::string> parts;
   for (const std::optional<double>& of_seed : measure.of_seeds)
@@ -255,10 +284,7 @@ std::string describe_result(const ComparisonResult& result) {
   text += fmt::format(", by {} tokens of split {}, the same of all\n", human_count(result.tokens), result.split);
   for (const MeasureKind kind : result.measures())
     for (const PointSet& set : point_sets(result)) text += describe_set(result, set, kind);
-  const auto has_diverged = [](const ComparedVariant& variant) { return !variant.diverged.empty(); };
-  return text + describe_costs(result) + describe_rates(result) +
-         (result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning) + kMeaningOfCosts +
-         (std::ranges::any_of(result.variants, has_diverged) ? kMeaningOfDiverged : "");
+  return text + describe_costs(result) + describe_rates(result) + footnotes(result);
 }
 
 }  // namespace segue

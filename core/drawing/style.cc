@@ -44,6 +44,7 @@ summary:hover{color:var(--text)}
 details[open] summary{margin-bottom:.6rem}
 .scroll{overflow:auto;max-height:48rem}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.35}
+caption{padding:0 0 .5rem;text-align:left;font-weight:600;white-space:nowrap}
 th,td{padding:.38rem .9rem .38rem 0;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
 th:first-child,.words th,.words td{text-align:left}
 thead th{position:sticky;top:0;background:var(--background);font-weight:600;vertical-align:bottom}

@@ -8,6 +8,7 @@ namespace segue::report {
 std::string table_html(const Table& table) {
   std::string html =
       table.is_of_words ? "<div class=\"scroll\"><table class=\"words\">\n" : "<div class=\"scroll\"><table>\n";
+  if (!table.title.empty()) html += "<caption>" + escaped(table.title) + "</caption>\n";
   html += "<thead><tr>";
   for (const std::string& name : table.head) html += "<th scope=\"col\">" + escaped(name) + "</th>";
   html += "</tr></thead>\n<tbody>\n";

@@ -170,9 +170,9 @@ std::string describe_right_answers(const OrderedJson& comparison) {
 }
 
 constexpr const char* kMeaning =
-    "\n± is half of a 95 % interval; of a difference it is narrow, as both met the same text. It is of the text, not "
-    "of\n"
-    "training: it does not say how far models of other seeds would lie apart.\n";
+    "± is half of a 95 % interval; of a difference it is narrow, as both met the same text. It is of the text, not of "
+    "training: it does not say how far models of other seeds would lie apart.";
+constexpr int64_t kColumns = 80;
 
 }  // namespace
 
@@ -214,7 +214,7 @@ std::string describe_paired_differences(const OrderedJson& comparison) {
   return fmt::format("{} tokens{}, the same of all\n", human_count(comparison["tokens"].get<int64_t>()),
                      split.empty() ? "" : " of split " + split) +
          describe_evaluations(comparison, bits) + describe_differences(comparison, bits) +
-         describe_right_answers(comparison) + kMeaning;
+         describe_right_answers(comparison) + "\n" + wrapped(kMeaning, kColumns);
 }
 
 }  // namespace segue

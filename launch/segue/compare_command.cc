@@ -39,7 +39,8 @@ constexpr const char* kCompareExamples =
     "  sbatch --array=1-39 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of\n"
     "                          # a search for learning rates; once it has ended, --array=40-78 for the runs compared\n"
     "The file names a base config, variants as differences from it, a budget and seeds. DIR then has result.json, the\n"
-    "page index.html, its figures as SVG, and the runs, each as segue train leaves it. SIGINT, SIGTERM and SIGUSR1\n"
+    "page index.html, its figures as SVG, its tables as CSV, and the runs, each as segue train leaves it. SIGINT, "
+    "SIGTERM and SIGUSR1\n"
     "save and stop; run the same command again to resume.";
 
 constexpr std::chrono::milliseconds kLook(50);  // between looks whether a program has ended
@@ -432,6 +433,7 @@ void run_compare(const CompareOptions& options) {
   const OrderedJson json = result_json(result);
   if (!result.variants.empty()) {
     write_for_all(plan.directory / "result.json", format_json(json));
+    for (const CsvFile& file : result_csv(result)) write_for_all(plan.directory / file.name, file.text);
     write_page(plan.directory, comparison_page(result, name_of(plan)));
   }
   fmt::print("{}", options.json ? format_json(json) : describe_result(result));

@@ -21,6 +21,15 @@ TEST(HumanBytes, ChoosesTheUnit) {
   EXPECT_EQ(human_bytes(int64_t{3} << 50), "3072.0 TiB");
 }
 
+TEST(Wrapped, BreaksBetweenWords) {
+  EXPECT_EQ(wrapped("", 10), "");
+  EXPECT_EQ(wrapped("one two three", 20), "one two three\n");
+  EXPECT_EQ(wrapped("one two three", 7), "one two\nthree\n");
+  EXPECT_EQ(wrapped("one  unbreakable two", 6), "one\nunbreakable\ntwo\n");
+  EXPECT_EQ(wrapped("\u00b1 is half", 6), "\u00b1 is\nhalf\n");
+  EXPECT_EQ(wrapped("\u00b1\u00b1\u00b1 \u00b1\u00b1", 6), "\u00b1\u00b1\u00b1 \u00b1\u00b1\n");
+}
+
 TEST(HumanCount, GroupsByThree) {
   EXPECT_EQ(human_count(0), "0");
   EXPECT_EQ(human_count(999), "999");

@@ -1,5 +1,6 @@
 """segue compare: one table whatever stops it on the way, learning rates found on the validation split, and what it refuses."""
 
+import csv
 import json
 import math
 import os
@@ -42,6 +43,32 @@ def processes(program, directory):
     return [json.loads(line) for path in sorted(folder.iterdir()) for line in path.read_text().splitlines()]
 
 
+def rows_of(program, *names):
+    with open(program.path(*names), newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def check_tables(program, output, page, found):
+    """Every table has its title, footnotes fit a terminal, and the numbers are there as CSV."""
+    for title in ("Loss in bits/byte, segments of 24", "Costs of one run"):
+        check(f"\n\n{title}\nvariant " in output, f"{title!r} above its table in:\n{output}")
+        check(f"<caption>{title}</caption>" in page, f"{title!r} on the page")
+    check(page.count("<table") == page.count("<caption"), "page: tables without a title")
+    notes = output[output.index("\n\u00b1 is half"):output.index("\ncomparisons/")].strip().splitlines()
+    check(all(len(line) <= 80 for line in notes), f"footnotes: {notes}")
+    check(all(len(line) > 55 for line, after in zip(notes, notes[1:]) if after[0].islower()), f"broken: {notes}")
+    rows = rows_of(program, "comparisons/family", "measures.csv")
+    for row, variant in zip(rows, found["variants"], strict=True):
+        loss = variant["losses"][0]
+        check((row["variant"], row["unit"], int(row["mem_len"])) == (variant["name"], "bits/byte", loss["mem_len"]), f"{row}")
+        check(math.isclose(float(row["value"]), loss["bits_per_byte"]), f"{row}")
+        check([math.isclose(float(row[f"seed_{seed}"]) * math.log(2), value) for seed, value in zip((1, 2), loss["seeds"])]
+              == [True, True], f"{row}: seeds {loss['seeds']}")
+        check((row["difference"] == "") == (variant["name"] == "xl") and row["diverged_seeds"] == "0", f"{row}")
+    costs = rows_of(program, "comparisons/family", "costs.csv")
+    check([int(row["parameters"]) for row in costs] == [variant["cost"]["parameters"] for variant in found["variants"]], f"{costs}")
+
+
 def test_every_variant_is_trained_and_told_apart(program):
     output, errors = program.run("compare", "family.json", "--dry-run")
     check("6 runs of 3 variants" in output and not os.path.exists(program.path("comparisons")), f"dry run:\n{output}")
@@ -74,6 +101,7 @@ def test_every_variant_is_trained_and_told_apart(program):
     rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>', text)
     check(rows == [("alibi", "model.position.kind", "&quot;alibi&quot;", "&quot;relative&quot;"),
                    ("memoryless", "model.mem_len", "0", "24")], f"page: what differs: {rows}")
+    check_tables(program, output, text, found)
     as_json, _ = program.run("compare", "family.json", "--json", "--quiet")
     check(json.loads(as_json)["tokens"] == 1500, "--json")
     check(len(processes(program, "comparisons/family")) == 12, "what is measured is not run again")
@@ -147,9 +175,14 @@ def test_learning_rates_are_found_on_validation(program):
         row = next(line for line in output.splitlines() if line.startswith(variant["name"] + " ") and "0.0001:" in line)
         check(row.endswith("a better one may lie beyond") == sweep["is_at_end"], f"{variant['name']}: {row}")
         check(sweep["flops"] == 3 * variant["cost"]["flops"], f"{variant['name']}: what the sweep took")
+        told = re.search(r"0\.0001: ([\d.]+)", row).group(1)
+        check(math.isclose(float(told) * math.log(2), losses[0.0001], abs_tol=1e-4), f"{variant['name']}: {told} bits")
         for seed in (1, 2):
             with open(program.path("comparisons/swept/runs", f"{variant['name']}-{best:g}-{seed}", "config.json")) as file:
                 check(json.load(file)["optimizer"]["lr"] == best, f"{variant['name']}: rate of seed {seed}")
+    check("\nLearning rates, by bits/byte on validation\n" in output, f"rates:\n{output}")
+    rows = rows_of(program, "comparisons/swept", "learning_rates.csv")
+    check(len(rows) == 9 and sum(row["is_chosen"] == "true" for row in rows) == 3, f"{rows}")
     xl, alibi, memoryless = found["variants"]
     own = memoryless["as_trained"]
     check((own["mem_len"], xl["as_trained"]["mem_len"], alibi["as_trained"]["mem_len"]) == (0, 24, 24), f"as trained: {own}")
@@ -299,7 +332,7 @@ def test_right_answers_are_compared(program):
     check(difference["p_adjusted"] >= difference["p"] and difference["seeds"] == 3, f"{difference}")
     table = output.split("bits/token")[0]
     check(mean < -0.2 and difference["is_significant"] and "worse" in table and "better" not in table, f"{mean}:\n{output}")
-    check("% right" in output and "tried, by right answers in %" in output, f"tables:\n{output}")
+    check("% right" in output and "Learning rates, by right answers in % on validation" in output, f"tables:\n{output}")
     page, text, drawings = read_page(program.path("comparisons/recalled/index.html"))
     figures = os.listdir(program.path("comparisons/recalled/figures"))
     check({"answers", "losses"} <= page.ids and "None is above xl at" in page.text, f"page: {page.ids}")
