@@ -56,6 +56,13 @@ std::string read_shard(const Dataset& dataset, const ShardRow& row, size_t index
 
 }  // namespace
 
+void TextPlace::describe(JsonFields& fields) {
+  fields.required("sources", sources, {.meaning = "a checksum of the sources' checksums"});
+  fields.required("begin", begin,
+                  {.meaning = "bytes of text in earlier splits that have one of these sources", .minimum = 0});
+  fields.required("bytes", bytes, {.meaning = "bytes of text", .minimum = 0});
+}
+
 Dataset::Dataset(std::filesystem::path directory)
     : directory_(std::move(directory)), manifest_(read_dataset_manifest(directory_)) {
   for (const ShardRow& row : rows_of(manifest_))
@@ -130,6 +137,31 @@ std::string Dataset::checksum(std::string_view split) const {
     for (const ShardInfo& shard : info.marks->shards) add_text(all, shard.checksum);
   add_lengths(all, info);
   return all.text();
+}
+
+std::optional<TextPlace> Dataset::text_place(std::string_view split) const {
+  const auto holds = [](const SourceInfo& source, std::string_view name) {
+    return std::ranges::find(source.splits, name) != source.splits.end();
+  };
+  const auto shares_source = [&](const SplitInfo& other) {
+    return std::ranges::any_of(
+        manifest_.sources, [&](const SourceInfo& source) { return holds(source, split) && holds(source, other.name); });
+  };
+  TextPlace place{.bytes = split_info(split).bytes};
+  Checksum checksum;
+  bool has_sources = false;
+  for (const SourceInfo& source : manifest_.sources) {
+    if (!holds(source, split)) continue;
+    add_text(checksum, source.checksum);
+    has_sources = true;
+  }
+  if (place.bytes == 0 || !has_sources) return std::nullopt;
+  place.sources = checksum.text();
+  for (const SplitInfo& earlier : manifest_.splits) {
+    if (earlier.name == split) break;
+    if (shares_source(earlier)) place.begin += earlier.bytes;
+  }
+  return place;
 }
 
 bool Dataset::has_identity(std::string_view split, const std::string& other) const {

@@ -223,6 +223,11 @@ OrderedJson warm_up_json(const EvaluationSettings& settings, const std::vector<P
   return std::ranges::all_of(results, same) ? OrderedJson(*results.front().pass.warm_up) : OrderedJson("auto");
 }
 
+OrderedJson text_json(const Dataset& dataset, const std::string& split) {
+  const std::optional<TextPlace> place = dataset.text_place(split);
+  return place ? write_fields(*place) : OrderedJson();
+}
+
 std::string cell(const OrderedJson& line, const std::string& column) {
   if (!line.contains(column) || line[column].is_null()) return "";
   return line[column].is_string() ? line[column].get<std::string>() : line[column].dump();
@@ -389,6 +394,7 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
                    {"data", settings.data},
                    {"split", settings.split},
                    {"dataset", dataset.identity(settings.split)},
+                   {"text", text_json(dataset, settings.split)},
                    {"tokenizer", write_fields(dataset.manifest().tokenizer)},
                    {"unit", units.unit},
                    {"trained",

@@ -1,9 +1,10 @@
 // The results of an evaluation job as documents.
 //
 //   evaluation.json    everything: {"format": "segue-evaluation", "version": 1, "checkpoint", "step", "data", "split",
-//                      "dataset": checksum, "tokenizer", "unit", "trained": lengths, "batch_size", "warm_up": tokens,
-//                      "auto" or null, "document_boundary": text or null, "set": overrides, "baseline", "command": that
-//                      makes it again, "results": [...], "sample"}
+//                      "dataset": checksum, "text": null or where it stands in its sources (TextPlace), "tokenizer",
+//                      "unit", "trained": lengths, "batch_size", "warm_up": tokens, "auto" or null,
+//                      "document_boundary": text or null, "set": overrides, "baseline", "command": that makes it again,
+//                      "results": [...], "sample"}
 //     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
 //                      tokens or null, "accuracy" of a masked model, the losses of base units (loss_units.h),
 //                      "confidence95": half width in nats, "above_baseline": {"loss", "confidence95"} of the

@@ -9,6 +9,8 @@
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
 #include "core/report/answer_drawings.h"
+#include "core/report/commands.h"
+#include "core/report/scored_text.h"
 #include "core/report/sections.h"
 
 namespace segue::report {
@@ -18,7 +20,6 @@ namespace {
 constexpr int64_t kMostCurvePoints = 700;  // of a line
 constexpr size_t kMostLines = 14;          // of a plot: each colour twice
 constexpr size_t kMostGrids = 4;
-constexpr const char* kAnswersCommand = "segue eval --checkpoint RUN --data DATA --name answers";
 
 struct AnsweredResult {
   const RunData* run = nullptr;
@@ -93,7 +94,13 @@ std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, con
   return lines;
 }
 
-void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
+std::vector<TextGroup> groups_of(const std::vector<AnsweredResult>& results) {
+  std::vector<ScoredText> texts;
+  for (const AnsweredResult& of : results) texts.push_back(text_of(*of.run, *of.evaluation));
+  return group_by_text(texts, false);
+}
+
+void add_plots(Page& page, const std::vector<AnsweredResult>& results, size_t group) {
   const std::optional<int64_t>& longest = results.front().answers().longest_trained;
   const auto is_trained_alike = [&](const AnsweredResult& of) { return of.answers().longest_trained == longest; };
   const auto lines = [&](const SharesOf& shares_of) { return lines_of(results, shares_of); };
@@ -103,8 +110,10 @@ void add_plots(Page& page, const std::vector<AnsweredResult>& results) {
                     "(one that covers the whole axis is not drawn).",
                 .table = {}};
   const bool are_alike = std::ranges::all_of(results, is_trained_alike);
-  for (AnswerPlot& of : answer_plots(keys_of(results), lines, are_alike ? longest : std::nullopt))
+  for (AnswerPlot& of : answer_plots(keys_of(results), lines, are_alike ? longest : std::nullopt)) {
+    of.plot.name = name_in_group(of.plot.name, group);
     figure.charts.emplace_back(std::move(of.plot));
+  }
   if (!figure.charts.empty()) page.figure(figure);
 }
 
@@ -168,19 +177,30 @@ void add_hardest(Page& page, const std::vector<AnsweredResult>& results) {
 
 }  // namespace
 
-void add_accuracy_curves(Page& page, const ReportData& data) {
-  Plot plot{.name = "accuracy-curves",
+namespace {
+
+void add_accuracy_curves_of(Page& page, const ReportData& data, const std::vector<size_t>& members, size_t group) {
+  Plot plot{.name = name_in_group("accuracy-curves", group),
             .title = "Right targets over tokens trained on",
             .x_label = "tokens trained on",
             .y_label = "right targets (tokens), %",
             .y_range = Range{0.0, kPercent},
             .series = {}};
-  for (size_t i = 0; i < data.runs.size(); ++i) add_curves(plot, data.runs[i], i);
+  for (const size_t i : members) add_curves(plot, data.runs[i], i);
   if (!has_points(plot)) return;
   page.figure({.charts = {plot},
                .caption = "Scored targets that were the most likely tokens: solid of the validation data, thin of the "
                           "training batches, where logged. An answer of several tokens is right less often.",
                .table = {}});
+}
+
+}  // namespace
+
+void add_accuracy_curves(Page& page, const ReportData& data) {
+  std::vector<ScoredText> texts;
+  for (const RunData& run : data.runs) texts.push_back(judged_text(run));
+  const std::vector<TextGroup> groups = group_by_text(texts, false);
+  for (size_t g = 0; g < groups.size(); ++g) add_accuracy_curves_of(page, data, groups[g].members, g);
 }
 
 void add_answers(Page& page, const ReportData& data) {
@@ -191,9 +211,18 @@ void add_answers(Page& page, const ReportData& data) {
   };
   if (results.empty() && std::ranges::none_of(data.runs, is_marked)) return;
   page.section("answers", "Right answers");
-  if (results.empty()) return page.missing("No evaluation tells right answers yet; one comes with", kAnswersCommand);
+  if (results.empty())
+    return page.missing(
+        "No evaluation tells right answers yet; one comes with",
+        fmt::format("segue eval --checkpoint {} --name answers", shell_word(data.runs.front().path.string())));
   page.html(table_html(table_of(results)));
-  add_plots(page, results);
+  const std::vector<TextGroup> groups = groups_of(results);
+  say_different(page, groups, [&](size_t i) { return results[i].name; });
+  for (size_t g = 0; g < groups.size(); ++g) {
+    std::vector<AnsweredResult> members;
+    for (const size_t member : groups[g].members) members.push_back(results[member]);
+    add_plots(page, members, g);
+  }
   add_grids(page, results);
   add_hardest(page, results);
 }

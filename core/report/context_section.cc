@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/drawing/numbers.h"
+#include "core/report/commands.h"
 #include "core/report/sections.h"
 
 namespace segue::report {
@@ -102,13 +103,16 @@ void add_effective_context(Page& page, const ReportData& data) {
   page.section("effective-context", "Effective context");
   if (!data.effective_context) {
     return page.missing(
-        "How much context each of a group of models makes use of is shown with --effective-context FILE, which is "
-        "made by",
-        "segue effective-context --model NAME LOSSES... --model NAME LOSSES... --output FILE");
+        "How much context each of a group of models makes use of is shown with --effective-context "
+        "effective_context.json, "
+        "which is "
+        "made from the losses that segue eval --per-token writes, by",
+        effective_context_command(data.runs));
   }
   const EffectiveContext& context = *data.effective_context;
   if (context.models.empty() || context.ratios.empty())
-    return page.missing("The file has no models; they come with", "segue effective-context");
+    return page.missing(data.effective_context_file + " has no models; they come with",
+                        effective_context_command(data.runs));
   page.figure({.charts = {bars_of(context)}, .caption = caption_of(context), .table = table_of(context)});
   const Plot gains = gains_of(context, context.ratios.front());
   if (!has_points(gains)) return;

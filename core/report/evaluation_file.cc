@@ -124,6 +124,7 @@ EvaluatedLength read_result(const JsonNode& node) {
                          .clamp_len = node.find_integer("clamp_len").value_or(-1),
                          .context = node.at("context").integer(),
                          .tokens = node.at("tokens").integer(),
+                         .bytes = node.find_integer("bytes").value_or(0),
                          .loss = node.at("loss").number(),
                          .confidence95 = node.find_number("confidence95").value_or(0.0),
                          .bits_per_byte = node.find_number("bits_per_byte"),
@@ -221,6 +222,14 @@ std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is
   return groups;
 }
 
+std::optional<TextPlace> read_text_place(const JsonNode& document) {
+  const std::optional<JsonNode> text = document.find("text");
+  if (!text) return std::nullopt;
+  return TextPlace{.sources = text->at("sources").text(),
+                   .begin = read_count(text->at("begin")),
+                   .bytes = read_count(text->at("bytes"))};
+}
+
 Evaluation read_evaluation(const std::filesystem::path& path) {
   const Json json = read_json(path);
   const JsonNode document(json, path.string());
@@ -228,6 +237,8 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
   const JsonNode trained = document.at("trained");
   Evaluation evaluation{.name = path.parent_path().filename().string(),
                         .data = document.find_text("data"),
+                        .dataset = document.find_text("dataset"),
+                        .text = read_text_place(document),
                         .split = document.at("split").text(),
                         .unit = document.find_text("unit"),
                         .step = document.find_integer("step").value_or(0),

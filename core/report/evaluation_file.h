@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/report/json_node.h"
+#include "data_pipeline/dataset.h"
+
 namespace segue::report {
 
 // Losses in nats per token; `confidence95` is half the width of the interval.
@@ -85,6 +88,7 @@ struct EvaluatedLength {
   bool same_length = false;
   int64_t context = 0;  // most tokens that a token could attend to
   int64_t tokens = 0;
+  int64_t bytes = 0;  // of text that these tokens stand for; 0: not known
   double loss = 0.0;
   double confidence95 = 0.0;
   std::optional<double> difference95 = {};  // of what it is above the baseline, at the same tokens
@@ -105,6 +109,8 @@ struct SampleToken {
 struct Evaluation {
   std::string name = {};
   std::string data = {};
+  std::string dataset = {};            // Dataset::identity() of the split; empty: not known
+  std::optional<TextPlace> text = {};  // where it stands in its sources; none: not known
   std::string split = {};
   std::string unit = {};
   int64_t step = 0;
@@ -138,6 +144,9 @@ struct EffectiveContext {
   std::vector<double> ratios = {};
   std::vector<EffectiveContextModel> models = {};
 };
+
+// The key "text" of what was evaluated; none where it is not told.
+std::optional<TextPlace> read_text_place(const JsonNode& document);
 
 // Throw DataError naming file, key, expected and found; FileError when the file cannot be read.
 Evaluation read_evaluation(const std::filesystem::path& path);

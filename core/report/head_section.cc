@@ -11,6 +11,7 @@
 #include "core/drawing/numbers.h"
 #include "core/drawing/palette.h"
 #include "core/evaluation/loss_limit.h"
+#include "core/report/scored_text.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 
@@ -89,17 +90,26 @@ std::string row_of(const RunData& run, int64_t index, const LossUnit& unit) {
   return html + "</div>\n";
 }
 
-// The run with the lowest loss of those that have one.
+// The run with the lowest loss of those that have one, where all losses are of the same text.
 std::string summary_of(const ReportData& data, const LossUnit& unit) {
   const RunData* best_run = nullptr;
   std::optional<BestLoss> best;
+  std::vector<const RunData*> judged;
+  std::vector<ScoredText> texts;
   for (const RunData& run : data.runs) {
     const std::optional<BestLoss> loss = best_loss(run, unit);
-    if (!loss || (best && best->value <= loss->value)) continue;
+    if (!loss) continue;
+    judged.push_back(&run);
+    texts.push_back(judged_text(run));
+    if (best && best->value <= loss->value) continue;
     best = loss;
     best_run = &run;
   }
   if (!best) return "Nothing is logged yet.";
+  const std::vector<TextGroup> groups = group_by_text(texts, unit.per_byte());
+  if (groups.size() > 1)
+    return fmt::format("No loss is called the lowest, as these are of different texts: {}.",
+                       list_of(groups, [&](size_t i) { return judged[i]->name; }));
   // Before the first line of training it is not known how many tokens an evaluation came after.
   const std::string when = best->tokens > 0 ? fmt::format("{} tokens", with_prefix(static_cast<double>(best->tokens)))
                                             : fmt::format("{} steps", human_count(best->step));

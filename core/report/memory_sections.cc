@@ -8,15 +8,14 @@
 
 #include "base/text.h"
 #include "core/drawing/numbers.h"
+#include "core/report/commands.h"
+#include "core/report/scored_text.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 
 namespace segue::report {
 
 namespace {
-
-constexpr const char* kSweepCommand =
-    "segue eval --checkpoint RUN --data DATA --mem-len 0,64,128,256,512 --name memory";
 
 // Results of one evaluation that differ only in the length that a curve is drawn over.
 struct LengthCurve {
@@ -187,25 +186,32 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
 
 }  // namespace
 
-void add_loss_by_memory(Page& page, const ReportData& data) {
-  page.section("memory", "Loss against memory and context");
-  const LossUnit unit = unit_of_evaluations(data.runs);
-  std::vector<LengthCurve> sweeps = curves_of(data.runs, false);
-  std::erase_if(sweeps, [](const LengthCurve& curve) { return !has_several(curve); });
-  if (sweeps.empty())
-    return page.missing("No evaluation has several memory lengths yet; one comes with", kSweepCommand);
-  name_curves(sweeps);
+namespace {
+
+std::vector<TextGroup> groups_of(const std::vector<LengthCurve>& curves, const LossUnit& unit) {
+  std::vector<ScoredText> texts;
+  for (const LengthCurve& curve : curves) texts.push_back(text_of(*curve.run, *curve.evaluation));
+  return group_by_text(texts, unit.per_byte());
+}
+
+std::vector<LengthCurve> members_of(const TextGroup& group, const std::vector<LengthCurve>& curves) {
+  std::vector<LengthCurve> members;
+  for (const size_t member : group.members) members.push_back(curves[member]);
+  return members;
+}
+
+void add_by_memory(Page& page, const std::vector<LengthCurve>& sweeps, const LossUnit& unit, size_t group) {
   Plot by_memory = plot_of(sweeps, memory_of, unit);
-  by_memory.name = "loss-by-memory";
+  by_memory.name = name_in_group("loss-by-memory", group);
   by_memory.title = "Loss against the length of the memory";
   by_memory.x_label = "tokens of memory";
   by_memory.marks = trained_marks(sweeps, false);
   page.figure({.charts = {by_memory}, .caption = memory_caption(sweeps.front(), unit), .table = {}});
+}
 
-  std::vector<LengthCurve> all = curves_of(data.runs, true);
-  name_curves(all);
+void add_by_context(Page& page, const std::vector<LengthCurve>& all, const LossUnit& unit, size_t group) {
   Plot by_context = plot_of(all, context_of, unit);
-  by_context.name = "loss-by-context";
+  by_context.name = name_in_group("loss-by-context", group);
   by_context.title = "Loss against the longest context";
   by_context.x_label = "most tokens that a token attends to";
   by_context.marks = trained_marks(all, true);
@@ -216,6 +222,26 @@ void add_loss_by_memory(Page& page, const ReportData& data) {
        .caption = std::string("The same against all tokens that one can attend to, memory and segment together") +
                   (has_windows ? "; dashed: windows without memory, recomputed at every stride." : "."),
        .table = table_of(all)});
+}
+
+}  // namespace
+
+void add_loss_by_memory(Page& page, const ReportData& data) {
+  page.section("memory", "Loss against memory and context");
+  const LossUnit unit = unit_of_evaluations(data.runs);
+  std::vector<LengthCurve> sweeps = curves_of(data.runs, false);
+  std::erase_if(sweeps, [](const LengthCurve& curve) { return !has_several(curve); });
+  if (sweeps.empty())
+    return page.missing("No evaluation has several memory lengths yet; one comes with",
+                        evaluation_command(data.runs.front(), "--name memory"));
+  std::vector<LengthCurve> all = curves_of(data.runs, true);
+  name_curves(sweeps);
+  name_curves(all);
+  const std::vector<TextGroup> groups = groups_of(all, unit);
+  say_different(page, groups, [&](size_t i) { return all[i].name; });
+  const std::vector<TextGroup> swept = groups_of(sweeps, unit);
+  for (size_t g = 0; g < swept.size(); ++g) add_by_memory(page, members_of(swept[g], sweeps), unit, g);
+  for (size_t g = 0; g < groups.size(); ++g) add_by_context(page, members_of(groups[g], all), unit, g);
 }
 
 }  // namespace segue::report

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "core/drawing/curves.h"
 #include "core/drawing/numbers.h"
+#include "core/report/commands.h"
+#include "core/report/scored_text.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 
@@ -19,6 +21,7 @@ constexpr size_t kMostPositionRows = 256;
 // One line: a result of an evaluation, with its parts.
 struct PlacedResult {
   const RunData* run = nullptr;
+  const Evaluation* evaluation = nullptr;
   int64_t colour = 0;
   bool is_memoryless_beside_memory = false;
   const EvaluatedLength* result = nullptr;
@@ -70,7 +73,7 @@ std::vector<PlacedResult> by_position_results(const ReportData& data) {
     for (const Evaluation& evaluation : run.evaluations) {
       const std::vector<const EvaluatedLength*> ends = ends_of(evaluation, &EvaluatedLength::by_position);
       for (size_t end = 0; end < ends.size(); ++end)
-        results.push_back({&run, static_cast<int64_t>(i), end > 0, ends[end],
+        results.push_back({&run, &evaluation, static_cast<int64_t>(i), end > 0, ends[end],
                            name_of(run, evaluation, *ends[end], &EvaluatedLength::by_position)});
     }
   }
@@ -83,7 +86,7 @@ std::vector<PlacedResult> by_context_results(const ReportData& data) {
     const RunData& run = data.runs[i];
     for (const Evaluation& evaluation : run.evaluations) {
       if (const EvaluatedLength* longest = longest_of(evaluation, &EvaluatedLength::by_context))
-        results.push_back({&run, static_cast<int64_t>(i), false, longest,
+        results.push_back({&run, &evaluation, static_cast<int64_t>(i), false, longest,
                            name_of(run, evaluation, *longest, &EvaluatedLength::by_context)});
     }
   }
@@ -155,37 +158,58 @@ Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, IsEnough i
   return plot;
 }
 
+std::vector<TextGroup> groups_of(const std::vector<PlacedResult>& results, const LossUnit& unit) {
+  std::vector<ScoredText> texts;
+  for (const PlacedResult& placed : results) texts.push_back(text_of(*placed.run, *placed.evaluation));
+  return group_by_text(texts, unit.per_byte());
+}
+
+std::vector<PlacedResult> members_of(const TextGroup& group, const std::vector<PlacedResult>& results) {
+  std::vector<PlacedResult> members;
+  for (const size_t member : group.members) members.push_back(results[member]);
+  return members;
+}
+
+void add_plot(Page& page, const Plot& plot, const std::string& caption, const Table& table) {
+  page.figure({.charts = {plot}, .caption = caption, .table = table});
+}
+
+void add_by_position(Page& page, const std::vector<PlacedResult>& results, const LossUnit& unit, size_t group) {
+  Plot plot = plot_of(results, &EvaluatedLength::by_position, is_wide_for_its_place, "position", unit);
+  plot.name = name_in_group("loss-by-position", group);
+  plot.title = "Loss by position in the segment";
+  plot.x_label = "position in the segment";
+  add_plot(page, plot, position_caption(results, unit), table_of(results, &EvaluatedLength::by_position, "position"));
+}
+
+void add_by_context(Page& page, const std::vector<PlacedResult>& results, const LossUnit& unit, size_t group) {
+  Plot plot = plot_of(results, &EvaluatedLength::by_context, has_many_tokens, "context", unit);
+  plot.name = name_in_group("loss-by-available-context", group);
+  plot.title = "Loss by available context";
+  plot.x_label = "tokens before it that a token could attend to";
+  for (Series& series : plot.series) series.has_markers = true;
+  add_plot(page, plot,
+           "Loss by how many tokens were there to attend to, while the memory filled and along each segment; "
+           "neighbours joined until they have 512 tokens; with 95 % confidence.",
+           table_of(results, &EvaluatedLength::by_context, "context"));
+}
+
 }  // namespace
 
 void add_loss_by_position(Page& page, const ReportData& data) {
-  constexpr const char* kCommand = "segue eval --checkpoint RUN --data DATA --mem-len 0,128 --name positions";
   page.section("positions", "Loss by position and by available context");
   const LossUnit unit = unit_of_evaluations(data.runs);
   const std::vector<PlacedResult> positions = by_position_results(data);
-  if (positions.empty()) {
-    page.missing("No evaluation tells the loss by position yet; one comes with", kCommand);
-    return;
-  }
-  Plot by_position = plot_of(positions, &EvaluatedLength::by_position, is_wide_for_its_place, "position", unit);
-  by_position.name = "loss-by-position";
-  by_position.title = "Loss by position in the segment";
-  by_position.x_label = "position in the segment";
-  page.figure({.charts = {by_position},
-               .caption = position_caption(positions, unit),
-               .table = table_of(positions, &EvaluatedLength::by_position, "position")});
-
+  if (positions.empty())
+    return page.missing("No evaluation tells the loss by position yet; one comes with",
+                        evaluation_command(data.runs.front(), "--name positions"));
+  const std::vector<TextGroup> groups = groups_of(positions, unit);
+  say_different(page, groups, [&](size_t i) { return positions[i].name; });
+  for (size_t g = 0; g < groups.size(); ++g) add_by_position(page, members_of(groups[g], positions), unit, g);
   const std::vector<PlacedResult> contexts = by_context_results(data);
-  if (contexts.empty()) return;
-  Plot by_context = plot_of(contexts, &EvaluatedLength::by_context, has_many_tokens, "context", unit);
-  by_context.name = "loss-by-available-context";
-  by_context.title = "Loss by available context";
-  by_context.x_label = "tokens before it that a token could attend to";
-  for (Series& series : by_context.series) series.has_markers = true;
-  page.figure({.charts = {by_context},
-               .caption =
-                   "Loss by how many tokens were there to attend to, while the memory filled and along each segment; "
-                   "neighbours joined until they have 512 tokens; with 95 % confidence.",
-               .table = table_of(contexts, &EvaluatedLength::by_context, "context")});
+  const std::vector<TextGroup> context_groups = groups_of(contexts, unit);
+  for (size_t g = 0; g < context_groups.size(); ++g)
+    add_by_context(page, members_of(context_groups[g], contexts), unit, g);
 }
 
 }  // namespace segue::report

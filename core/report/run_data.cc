@@ -51,6 +51,8 @@ TrainingPoint read_training_point(const JsonNode& line) {
 void add_line(const JsonNode& line, Metrics& metrics) {
   if (metrics.unit.empty()) metrics.unit = line.find_text("unit");
   if (const std::optional<JsonNode> split = line.find("evaluation")) {
+    metrics.dataset = line.find_text("dataset");
+    metrics.text = read_text_place(line);
     metrics.validation.push_back({.step = line.at("step").integer(),
                                   .split = split->text(),
                                   .loss = line.at("loss").number(),
@@ -93,6 +95,16 @@ std::optional<int64_t> vocabulary_of(const std::filesystem::path& path, const Co
     }
   }
   return config.data.vocab_size > 0 ? std::optional(config.data.vocab_size) : std::nullopt;
+}
+
+// Dataset::identity() of the split that it was trained on; empty before the first checkpoint.
+std::string trained_on(const std::filesystem::path& path) {
+  const CheckpointStore store(path / "checkpoints");
+  const std::optional<int64_t> newest = store.newest();
+  const std::filesystem::path file = newest ? store.path_of(*newest) / "state.json" : std::filesystem::path();
+  if (!newest || !path_exists(file)) return {};
+  const Json state = parse_json<CheckpointError>(read_file(file), file.string());
+  return JsonNode(state, file.string()).find_text("dataset");
 }
 
 std::vector<Evaluation> read_evaluations(const std::filesystem::path& directory) {
@@ -167,6 +179,7 @@ RunData read_run(const std::filesystem::path& path) {
               .path = path,
               .config = load_config(config),
               .metrics = {},
+              .trained_on = trained_on(path),
               .vocabulary = {},
               .parameters = {},
               .sessions = {},

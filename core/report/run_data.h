@@ -38,7 +38,9 @@ struct ValidationPoint {
 };
 
 struct Metrics {
-  std::string unit = {};  // of the tokens; empty when nothing is logged yet
+  std::string unit = {};               // of the tokens; empty when nothing is logged yet
+  std::string dataset = {};            // what the newest evaluation read: Dataset::identity(); empty: not known
+  std::optional<TextPlace> text = {};  // and where that stands in its sources; none: not known
   std::vector<TrainingPoint> training = {};
   std::vector<ValidationPoint> validation = {};
 };
@@ -48,6 +50,7 @@ struct RunData {
   std::filesystem::path path = {};
   Config config = {};
   Metrics metrics = {};
+  std::string trained_on = {};               // Dataset::identity() of its split; known once there is a checkpoint
   std::optional<int64_t> vocabulary = {};    // known once there is a checkpoint, or with data.vocab_size
   std::optional<int64_t> parameters = {};    // known once there is a checkpoint, or with data.vocab_size
   std::vector<MadeBy> sessions = {};         // in the order of their beginnings

@@ -9,6 +9,7 @@
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
 #include "core/drawing/shaded_text.h"
+#include "core/report/commands.h"
 #include "core/report/sections.h"
 
 namespace segue::report {
@@ -147,7 +148,7 @@ void add_shaded_text(Page& page, const ReportData& data) {
   }
   if (is_empty)
     page.missing("No evaluation of a text that can be decoded is there yet; one comes with",
-                 "segue eval --checkpoint RUN --data DATA --mem-len 0,128 --name memory");
+                 evaluation_command(data.runs.front(), "--name memory"));
 }
 
 }  // namespace segue::report

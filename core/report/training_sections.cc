@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "core/drawing/curves.h"
 #include "core/drawing/numbers.h"
+#include "core/report/commands.h"
+#include "core/report/scored_text.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
 
@@ -62,13 +64,20 @@ Series validation_of(const RunData& run, int64_t colour, const LossUnit& unit) {
   return series;
 }
 
+// Runs that are drawn in one plot.
+struct DrawnRun {
+  const RunData* run = nullptr;
+  int64_t colour = 0;
+};
+using DrawnRuns = std::vector<DrawnRun>;
+
 // Tokens that the runs' first and last points were logged after.
-Range tokens_logged(const ReportData& data) {
+Range tokens_logged(const DrawnRuns& runs) {
   std::vector<double> tokens;
-  for (const RunData& run : data.runs) {
-    if (run.metrics.training.empty()) continue;
-    tokens.push_back(tokens_of(run.metrics.training.front()));
-    tokens.push_back(tokens_of(run.metrics.training.back()));
+  for (const auto& [run, colour] : runs) {
+    if (run->metrics.training.empty()) continue;
+    tokens.push_back(tokens_of(run->metrics.training.front()));
+    tokens.push_back(tokens_of(run->metrics.training.back()));
   }
   return range_of(tokens, ScaleKind::kLog);
 }
@@ -89,39 +98,38 @@ void add_curves(Plot& plot, const RunData& run, int64_t colour, const LossUnit& 
   plot.series.push_back(std::move(validation));
 }
 
-Plot curves_of(const ReportData& data, const LossUnit& unit) {
-  const Range tokens = tokens_logged(data);
-  Plot plot{.name = "learning-curves",
+Plot curves_of(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
+  const Range tokens = tokens_logged(runs);
+  Plot plot{.name = name_in_group("learning-curves", group),
             .title = "Loss over tokens trained on",
             .x_label = "tokens trained on",
             .y_label = unit.name(),
             .x_scale = tokens.high / tokens.low >= kFromLogarithm ? ScaleKind::kLog : ScaleKind::kLinear,
             .series = {}};
-  for (size_t i = 0; i < data.runs.size(); ++i) add_curves(plot, data.runs[i], static_cast<int64_t>(i), unit, 0.0);
+  for (const auto& [run, colour] : runs) add_curves(plot, *run, colour, unit, 0.0);
   return plot;
 }
 
 // The later part alone, where the differences are.
-Plot late_curves_of(const ReportData& data, const LossUnit& unit) {
-  Plot plot{.name = "learning-curves-late",
+Plot late_curves_of(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
+  Plot plot{.name = name_in_group("learning-curves-late", group),
             .title = "The later part of the same",
             .x_label = "tokens trained on",
             .y_label = unit.name(),
             .series = {}};
-  for (size_t i = 0; i < data.runs.size(); ++i)
-    add_curves(plot, data.runs[i], static_cast<int64_t>(i), unit, kLatePart * tokens_logged(data).high);
+  for (const auto& [run, colour] : runs) add_curves(plot, *run, colour, unit, kLatePart * tokens_logged(runs).high);
   return plot;
 }
 
-Table table_of(const ReportData& data, const LossUnit& unit) {
+Table table_of(const DrawnRuns& runs, const LossUnit& unit) {
   Table table{.head = {"run", "step", "tokens", "loss, nats/token", unit.per_byte() ? "bits/byte" : "", "learning rate",
                        "gradient norm", "tokens/s"},
               .rows = {}};
   if (!unit.per_byte()) table.head.erase(table.head.begin() + 4);
-  for (const RunData& run : data.runs) {
-    for (const size_t i : even_choice(run.metrics.training.size(), kMostRows)) {
-      const TrainingPoint& point = run.metrics.training[i];
-      table.rows.push_back({run.name, human_count(point.step), human_count(point.tokens), fixed(point.loss, 5)});
+  for (const auto& [run, colour] : runs) {
+    for (const size_t i : even_choice(run->metrics.training.size(), kMostRows)) {
+      const TrainingPoint& point = run->metrics.training[i];
+      table.rows.push_back({run->name, human_count(point.step), human_count(point.tokens), fixed(point.loss, 5)});
       std::vector<std::string>& row = table.rows.back();
       if (unit.per_byte()) row.push_back(fixed(loss_value(point, unit), 5));
       row.insert(row.end(), {significant(point.learning_rate, 3), significant(point.gradient_norm, 3),
@@ -131,45 +139,62 @@ Table table_of(const ReportData& data, const LossUnit& unit) {
   return table;
 }
 
-bool has_validation(const ReportData& data) {
-  return std::any_of(data.runs.begin(), data.runs.end(),
-                     [](const RunData& run) { return !run.metrics.validation.empty(); });
+bool has_validation(const DrawnRun& drawn) { return !drawn.run->metrics.validation.empty(); }
+
+bool is_smoothed(const DrawnRun& drawn) { return half_window(drawn.run->metrics.training.size()) > 0; }
+
+bool is_begun(const DrawnRun& drawn) { return !drawn.run->metrics.training.empty(); }
+
+// The run that ends lowest, of such as have learned from the same text.
+std::string end_text(const DrawnRuns& runs, const LossUnit& unit) {
+  const RunData* lowest = nullptr;
+  std::vector<ScoredText> texts;
+  for (const auto& [run, colour] : runs) {
+    if (run->metrics.training.empty()) continue;
+    texts.push_back(training_text(*run));
+    const auto last = [&](const RunData& of) { return loss_value(of.metrics.training.back(), unit); };
+    if (lowest == nullptr || last(*run) < last(*lowest)) lowest = run;
+  }
+  if (lowest == nullptr) return "";
+  if (group_by_text(texts, unit.per_byte()).size() > 1)
+    return " They learn from different texts: compare what they reach on the text that none was trained on.";
+  return fmt::format(" {} ends {}at {}.", lowest->name, texts.size() == 1 ? "" : "lowest, ",
+                     unit.text(loss_value(lowest->metrics.training.back(), unit)));
 }
 
-bool is_smoothed(const ReportData& data) {
-  return std::any_of(data.runs.begin(), data.runs.end(),
-                     [](const RunData& run) { return half_window(run.metrics.training.size()) > 0; });
-}
-
-std::string caption_of(const ReportData& data, const LossUnit& unit, bool has_late_part) {
-  std::string text = data.runs.size() == 1 ? "Loss of every logged stretch of training" : "Loss in training";
-  if (is_smoothed(data)) text += ", a moving mean before the values as logged";
-  if (has_validation(data)) text += "; marks or dashes: on text not trained on";
+std::string caption_of(const DrawnRuns& runs, const LossUnit& unit, bool has_late_part) {
+  std::string text = runs.size() == 1 ? "Loss of every logged stretch of training" : "Loss in training";
+  if (std::ranges::any_of(runs, is_smoothed)) text += ", a moving mean before the values as logged";
+  if (std::ranges::any_of(runs, has_validation)) text += "; marks or dashes: on text not trained on";
   text += '.';
   if (has_late_part) text += " First all of it, then the later part by itself.";
-  const RunData* lowest = nullptr;
-  for (const RunData& run : data.runs) {
-    if (run.metrics.training.empty()) continue;
-    const auto last = [&](const RunData& of) { return loss_value(of.metrics.training.back(), unit); };
-    if (lowest == nullptr || last(run) < last(*lowest)) lowest = &run;
-  }
-  if (lowest == nullptr) return text;
-  const TrainingPoint& end = lowest->metrics.training.back();
-  return fmt::format("{} {} ends {}at {}.", text, lowest->name, data.runs.size() == 1 ? "" : "lowest, ",
-                     unit.text(loss_value(end, unit)));
+  return text + end_text(runs, unit);
 }
 
-std::string note_of(const ReportData& data) {
-  for (const RunData& run : data.runs) {
-    if (run.metrics.training.size() > kMostRows)
+std::string note_of(const DrawnRuns& runs) {
+  for (const auto& [run, colour] : runs) {
+    if (run->metrics.training.size() > kMostRows)
       return fmt::format("{} lines of each run, evenly apart; all are in metrics.jsonl.", kMostRows);
   }
   return "";
 }
 
-bool is_begun(const ReportData& data) {
-  return std::any_of(data.runs.begin(), data.runs.end(),
-                     [](const RunData& run) { return !run.metrics.training.empty(); });
+DrawnRuns all_of(const ReportData& data) {
+  DrawnRuns runs;
+  for (const RunData& run : data.runs) runs.push_back({&run, static_cast<int64_t>(runs.size())});
+  return runs;
+}
+
+Figure curves_figure(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
+  Figure figure{.charts = {curves_of(runs, unit, group)},
+                .caption = "",
+                .table = table_of(runs, unit),
+                .table_note = note_of(runs)};
+  const Plot late = late_curves_of(runs, unit, group);
+  const bool has_late_part = has_points(late) && std::get<Plot>(figure.charts.front()).x_scale == ScaleKind::kLog;
+  if (has_late_part) figure.charts.emplace_back(late);
+  figure.caption = caption_of(runs, unit, has_late_part);
+  return figure;
 }
 
 const char* where_time_is_told(double longest_minutes, double& unit_minutes) {
@@ -183,20 +208,26 @@ const char* where_time_is_told(double longest_minutes, double& unit_minutes) {
 
 void add_learning_curves(Page& page, const ReportData& data) {
   page.section("learning", "Learning curves");
-  if (!is_begun(data)) return page.missing("Nothing is logged yet: lines come with", "segue train");
+  DrawnRuns runs = all_of(data);
+  std::erase_if(runs, [](const DrawnRun& drawn) { return !is_begun(drawn) && !has_validation(drawn); });
+  if (std::ranges::none_of(runs, is_begun))
+    return page.missing("Nothing is logged yet: lines come with", training_command(data.runs.front()));
   const LossUnit unit = unit_of_training(data.runs);
-  Figure figure{
-      .charts = {curves_of(data, unit)}, .caption = "", .table = table_of(data, unit), .table_note = note_of(data)};
-  const Plot late = late_curves_of(data, unit);
-  const bool has_late_part = has_points(late) && std::get<Plot>(figure.charts.front()).x_scale == ScaleKind::kLog;
-  if (has_late_part) figure.charts.emplace_back(late);
-  figure.caption = caption_of(data, unit, has_late_part);
-  page.figure(figure);
+  std::vector<ScoredText> texts;
+  for (const DrawnRun& drawn : runs) texts.push_back(judged_text(*drawn.run));
+  const std::vector<TextGroup> groups = group_by_text(texts, unit.per_byte());
+  say_different(page, groups, [&](size_t i) { return runs[i].run->name; });
+  for (size_t g = 0; g < groups.size(); ++g) {
+    DrawnRuns of_group;
+    for (const size_t member : groups[g].members) of_group.push_back(runs[member]);
+    page.figure(curves_figure(of_group, unit, g));
+  }
 }
 
 void add_throughput(Page& page, const ReportData& data) {
   page.section("throughput", "Throughput");
-  if (!is_begun(data)) return page.missing("No speed is logged yet: it comes with", "segue train");
+  if (std::ranges::none_of(all_of(data), is_begun))
+    return page.missing("No speed is logged yet: it comes with", training_command(data.runs.front()));
   Plot plot{.name = "throughput",
             .title = "Tokens per second over the time of training",
             .y_label = "tokens per second",

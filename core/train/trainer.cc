@@ -370,6 +370,9 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   const LossUnits units = loss_units(dataset_, config_.model.objective);
   publish([&] {
     OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
+    line["dataset"] = dataset_.identity(config_.evaluation.split);
+    if (const std::optional<TextPlace> text = dataset_.text_place(config_.evaluation.split))
+      line["text"] = write_fields(*text);
     add_loss(line, loss, units);
     if (const std::optional<double> accuracy = result.accuracy()) line["accuracy"] = *accuracy;
     line["tokens"] = result.tokens;

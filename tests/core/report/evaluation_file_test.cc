@@ -51,10 +51,26 @@ class EvaluationFileTest : public testing::Test {
   std::filesystem::path path_ = directory_ / "memory" / "evaluation.json";
 };
 
+TEST_F(EvaluationFileTest, ReadsWhichTextWasScored) {
+  Json document = Json::parse(kEvaluation);
+  document["dataset"] = "tokens:xxh3:01";
+  document["text"] = {{"sources", "xxh3:02"}, {"begin", 3}, {"bytes", 4}};
+  document["results"][0]["bytes"] = 1000;
+  const Evaluation evaluation = read_evaluation(write(document));
+  EXPECT_EQ(evaluation.dataset, "tokens:xxh3:01");
+  ASSERT_TRUE(evaluation.text.has_value());
+  EXPECT_EQ(evaluation.text->sources, "xxh3:02");
+  EXPECT_EQ(evaluation.results[0].bytes, 1000);
+  document["text"]["begin"] = -1;
+  EXPECT_THAT(refusal(document), HasSubstr("text.begin: expected an integer from 0"));
+}
+
 TEST_F(EvaluationFileTest, ReadsWhatItNeeds) {
   const Evaluation evaluation = read_evaluation(write(Json::parse(kEvaluation)));
   EXPECT_EQ(evaluation.name, "memory");
   EXPECT_EQ(evaluation.trained_mem_len, 128);
+  EXPECT_EQ(evaluation.dataset, "");
+  EXPECT_FALSE(evaluation.text.has_value());
   ASSERT_EQ(evaluation.results.size(), 2U);
   EXPECT_EQ(evaluation.results[0].bits_per_byte, 2.16);
   EXPECT_EQ(evaluation.results[0].by_position.at(0).loss, 3.5);

@@ -1,0 +1,52 @@
+// Which text losses are of: only losses of the same text are ranked or drawn on one axis.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/drawing/page.h"
+#include "core/report/run_data.h"
+
+namespace segue::report {
+
+struct ScoredText {
+  std::string tokens = {};      // Dataset::identity() of the split; empty: not known
+  std::string trained_on = {};  // the same of what the run was trained on
+  std::string path = {};        // of the dataset, as it was given
+  std::string split = {};
+  int64_t count = 0;                    // tokens that were scored at most; 0: all
+  std::optional<TextPlace> place = {};  // of their text in its sources; none: not known
+};
+
+// By the tokens where both know theirs; where losses are per byte, by the place in the sources too; else by the
+// dataset's path.
+bool are_same(const ScoredText& a, const ScoredText& b, bool per_byte);
+
+ScoredText training_text(const RunData& run);
+// That of the evaluations on the way, or without any that of training.
+ScoredText judged_text(const RunData& run);
+ScoredText text_of(const RunData& run, const Evaluation& evaluation);
+
+// What is of one text: indices, and how the text is called so that no other group's has the same name.
+struct TextGroup {
+  std::vector<size_t> members = {};  // ascending
+  std::string name = {};             // "test of data/book"
+};
+
+// In the order of their first members; a single one where all are of the same text.
+std::vector<TextGroup> group_by_text(const std::vector<ScoredText>& texts, bool per_byte);
+
+// "a and b on test of data/book; c on test of data/web"
+std::string list_of(const std::vector<TextGroup>& groups, const std::function<std::string(size_t member)>& name_of);
+
+// Says so on the page where there are several groups, which have figures of their own.
+void say_different(Page& page, const std::vector<TextGroup>& groups,
+                   const std::function<std::string(size_t member)>& name_of);
+
+// The name of a drawing that every group has one of.
+std::string name_in_group(const std::string& name, size_t group);
+
+}  // namespace segue::report
