@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "core/drawing/curves.h"
@@ -158,6 +159,24 @@ Plot plot_of(const std::vector<PlacedResult>& results, PartsOf parts, IsEnough i
   return plot;
 }
 
+// Whether it shows more than a few points whose bands hold one another.
+bool tells_something(const Plot& plot) {
+  constexpr int64_t kFew = 8;
+  double lowest = std::numeric_limits<double>::infinity();
+  double highest = -lowest;
+  double widest = 0.0;
+  int64_t most = 0;
+  for (const Series& series : plot.series) {
+    most = std::max(most, std::ssize(series.points));
+    for (const Point& point : series.points) {
+      lowest = std::min(lowest, point.y);
+      highest = std::max(highest, point.y);
+      widest = std::max(widest, 2.0 * point.spread);
+    }
+  }
+  return most > kFew || highest - lowest > widest;
+}
+
 std::vector<TextGroup> groups_of(const std::vector<PlacedResult>& results, const LossUnit& unit) {
   std::vector<ScoredText> texts;
   for (const PlacedResult& placed : results) texts.push_back(text_of(*placed.run, *placed.evaluation));
@@ -171,7 +190,12 @@ std::vector<PlacedResult> members_of(const TextGroup& group, const std::vector<P
 }
 
 void add_plot(Page& page, const Plot& plot, const std::string& caption, const Table& table) {
-  page.figure({.charts = {plot}, .caption = caption, .table = table});
+  if (tells_something(plot)) return page.figure({.charts = {plot}, .caption = caption, .table = table});
+  page.paragraph(
+      fmt::format("{}: not drawn, as its few points have bands wider than all that lies between them. More text, or "
+                  "more streams of it (--batch-size), make them narrower.",
+                  plot.title));
+  page.details("The numbers", table_html(table));
 }
 
 void add_by_position(Page& page, const std::vector<PlacedResult>& results, const LossUnit& unit, size_t group) {
