@@ -36,6 +36,7 @@ std::string report_command(const ReportData& data) {
   for (const RunData& run : data.runs) command += fmt::format(" {}", shell_word(run.path.string()));
   if (!data.effective_context_file.empty())
     command += fmt::format(" --effective-context {}", shell_word(data.effective_context_file));
+  if (!data.verdict_file.empty()) command += fmt::format(" --verdict {}", shell_word(data.verdict_file));
   return command + " --output report.html\n";
 }
 

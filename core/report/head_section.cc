@@ -147,6 +147,12 @@ PageHead head_of(const ReportData& data) {
   return {.kicker = "", .title = joined_names(data.runs), .summary = summary_of(data, unit_of_training(data.runs))};
 }
 
+void add_verdict(Page& page, const ReportData& data) {
+  if (data.verdict.empty()) return;
+  page.section("verdict", "What was found");
+  page.html("<pre>" + escaped(data.verdict) + "</pre>\n");
+}
+
 void add_runs(Page& page, const ReportData& data) {
   const LossUnit unit = unit_of_training(data.runs);
   page.section("runs", data.runs.size() == 1 ? "The run" : "The runs");

@@ -6,11 +6,14 @@
 
 #include <ctime>
 
+#include "base/file.h"
 #include "core/report/sections.h"
 
 namespace segue::report {
 
 namespace {
+
+constexpr int64_t kLargestVerdict = int64_t{1} << 20;
 
 std::string time_text() { return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr))); }
 
@@ -29,10 +32,15 @@ Report make_report(const ReportOptions& options) {
     data.effective_context_file = options.effective_context->string();
     data.effective_context = read_effective_context(*options.effective_context);
   }
+  if (options.verdict) {
+    data.verdict_file = options.verdict->string();
+    data.verdict = read_file(*options.verdict, kLargestVerdict);
+  }
   PageHead head = head_of(data);
   head.kicker = kicker_of(options);
   head.refresh_seconds = options.refresh_seconds;
   Page page(std::move(head));
+  add_verdict(page, data);
   add_runs(page, data);
   add_learning_curves(page, data);
   add_accuracy_curves(page, data);

@@ -14,6 +14,7 @@ namespace segue::report {
 struct ReportOptions {
   std::vector<std::filesystem::path> runs = {};                 // at least one
   std::optional<std::filesystem::path> effective_context = {};  // effective_context.json
+  std::optional<std::filesystem::path> verdict = {};            // text that stands first on the page
   int64_t refresh_seconds = 0;  // the page loads itself again while a run is active; 0: not
 };
 

@@ -16,9 +16,12 @@ struct ReportData {
   std::vector<RunData> runs = {};
   std::optional<EffectiveContext> effective_context = {};
   std::string effective_context_file = {};
+  std::string verdict = {};
+  std::string verdict_file = {};
 };
 
-PageHead head_of(const ReportData& data);  // without its kicker
+PageHead head_of(const ReportData& data);              // without its kicker
+void add_verdict(Page& page, const ReportData& data);  // nothing without one
 void add_runs(Page& page, const ReportData& data);
 void add_learning_curves(Page& page, const ReportData& data);
 void add_accuracy_curves(Page& page, const ReportData& data);  // within the section before; nothing without marked data

@@ -20,12 +20,14 @@ constexpr const char* kReportExamples =
     "  segue report runs/books runs/memoryless --output comparison.html --figures figures\n"
     "  segue report runs/a runs/b --effective-context effective_context.json --output context.html\n"
     "The page is one file without scripts; it shows what the runs' directories hold: config.json, metrics.jsonl and\n"
-    "evaluations/*/evaluation.json, which segue eval --name writes.";
+    "evaluations/*/evaluation.json, which segue eval writes. Losses are ranked, and drawn on one axis, where they are\n"
+    "of the same text.";
 
 struct ReportCommandOptions {
   std::vector<std::string> runs;
   std::string output = "report.html";
   std::string effective_context;
+  std::string verdict;
   std::string figures;
 
   void describe(JsonFields& fields) {
@@ -33,6 +35,9 @@ struct ReportCommandOptions {
     fields.optional("output", output, {.meaning = "the page", .flag = {.value = "FILE"}});
     fields.optional("effective_context", effective_context,
                     {.meaning = "effective_context.json of a group of models", .flag = {.value = "FILE"}});
+    fields.optional("verdict", verdict,
+                    {.meaning = "text that stands first on the page, such as what a comparison of the runs found",
+                     .flag = {.value = "FILE"}});
     fields.optional(
         "figures", figures,
         {.meaning = "directory in which every plot also becomes an SVG file of its own", .flag = {.value = "DIR"}});
@@ -40,8 +45,9 @@ struct ReportCommandOptions {
 };
 
 void run_report(const ReportCommandOptions& options) {
-  report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}, .effective_context = {}};
+  report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}};
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
+  if (!options.verdict.empty()) wanted.verdict = options.verdict;
   const report::Report made = report::make_report(wanted);
   if (!options.figures.empty()) make_directories(options.figures);
   write_file_atomically(options.output, made.html);

@@ -8,6 +8,7 @@ import os
 import subprocess
 
 from program import TINY_MODEL, Program, check
+from report_page import read_page
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "launch", "quickstart")
 
@@ -72,6 +73,11 @@ def test_two_tiny_models(program):
              "twin": program.path("runs", "twin"), "memories": "0,24", "trained": "24", "most_bits": "0.1"}
     code, said = quickstart(program, "train; evaluate; compare", **paths)
     check(code == 1 and "expected fewer than 0.1 bits per byte" in said, f"exit {code}\n{said}")
+    code, drawn = quickstart(program, "draw", **paths)
+    check(code == 0, drawn)
+    page, _, _ = read_page(program.path("runs", "one", "report.html"))
+    verdict = next(line for line in said.splitlines() if line.startswith("  Each as it was trained"))
+    check(verdict in page.text and "\u00b1" in verdict and "So with this seed" in page.text, f"{verdict!r} on the page")
     check("trained without (its twin)" in said and "Each as it was trained" in said, said)
     code, said = quickstart(program, "train; compare", **dict(paths, most_bits="9"))
     check("== what memory is worth here" in said and "expected fewer" not in said, f"a second time:\n{said}")

@@ -4,10 +4,14 @@ import html
 import json
 import os
 import re
+import shutil
 
 from program import Program, check, refused
 from report_page import check_drawing, read_page
 
+TINY = {"model": {"n_layer": 1, "n_head": 1, "d_model": 8, "d_head": 8, "d_inner": 8, "mem_len": 8},
+        "training": {"batch_size": 2, "tgt_len": 8, "max_step": 6, "log_interval": 2, "threads": 1},
+        "evaluation": {"interval": 3, "batch_size": 2}, "checkpoint": {"interval": 0}}
 HOSTILE = "<script>alert('&\"')</script>"
 
 
@@ -76,7 +80,7 @@ def check_pages(program):
     check_headline(program)
     program.run("report", "name <b>&", "plain", "--effective-context", "context.json", "--output", "both.html", "--figures", "figures")
     page, text, drawings = read_page(program.path("both.html"))
-    check(page.tags["figure"] == 9 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
+    check(page.tags["figure"] == 8 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
     check(HOSTILE in page.text and "<b>&" in page.text, "text of the files is shown as it is")
     check("segue eval --name again" in page.text, "the command of the evaluation")
     check(page.refresh is None, "a page that is not of a run in progress does not load itself again")
@@ -88,6 +92,82 @@ def check_pages(program):
             drawing = file.read()
         check(check_drawing(drawing, name).tag == "{http://www.w3.org/2000/svg}svg", name)
         check("var(" not in drawing, f"{name}: colours come from elsewhere")
+
+
+def of_text(lines, dataset):
+    return [dict(line, dataset=dataset) if "evaluation" in line else line for line in lines]
+
+
+def report_of(program, *runs):
+    """The line below the title, the page's text, and the names of its drawings."""
+    shutil.rmtree(program.path("drawn"), ignore_errors=True)
+    program.run("report", *runs, "--output", "page.html", "--figures", "drawn")
+    page, text, _ = read_page(program.path("page.html"))
+    summary = html.unescape(re.search(r'<p class="summary">(.*?)</p>', text, re.S).group(1))
+    return summary, page.text, set(os.listdir(program.path("drawn")))
+
+
+def check_different_texts(program):
+    """Losses of different texts are neither ranked nor drawn on one axis."""
+    first, second = "tokens:xxh3:01", "tokens:xxh3:02"
+    results = [result(0, 2.0), result(8, 1.8)]
+    make_run(program, "one", of_text(metrics(10), first))
+    make_run(program, "same", of_text(metrics(10, 2.0), first))
+    make_run(program, "other", of_text(metrics(10, 1.0), second))
+    for run, dataset in (("one", first), ("same", first), ("other", second)):
+        add_evaluation(program, run, "memory", {**evaluation(results), "dataset": dataset})
+    summary, text, drawn = report_of(program, "one", "same")
+    check("has the lowest loss" in summary and "different texts" not in text, summary)
+    check("learning-curves.svg" in drawn and "loss-by-memory.svg" in drawn and "loss-by-memory-2.svg" not in drawn, drawn)
+    summary, text, drawn = report_of(program, "one", "same", "other")
+    check(summary.startswith("No loss is called the lowest, as these are of different texts: one, same on valid of books")
+          and f"({second})" in summary, summary)
+    check({"learning-curves-2.svg", "loss-by-memory-2.svg", "loss-by-context-2.svg", "loss-by-position-2.svg"} <= drawn, drawn)
+    check(text.count("Results on different texts do not compare") == 3, "the sections that say so")
+    shorter = [dict(one, tokens=7) for one in results]
+    add_evaluation(program, "one", "short", {**evaluation(shorter), "dataset": first})
+    summary, text, drawn = report_of(program, "one")
+    check("loss-by-memory-2.svg" in drawn and "72 tokens" in text and "7 tokens" in text, f"--max-tokens: {drawn}")
+
+
+def check_texts_of_datasets(program):
+    """A text in other tokens is the same text where losses are told per byte; another text is another."""
+    program.prepare_text("text", 6000, seed=3)
+    program.prepare_text("foreign", 6000, seed=4)
+    program.run("prepare", "--input", "text.txt", "--split", "0.8,0.1,0.1", "--tokenizer", "word", "--output", "words")
+    for data in ("text", "foreign", "words"):
+        program.config("config.json", data={"path": data}, **TINY)
+        program.run("train", "config.json", "--run", "on-" + data, "--quiet")
+        program.run("eval", "--checkpoint", "on-" + data, "--mem-len", "0,8", "--batch-size", 2, "--quiet")
+    summary, _, drawn = report_of(program, "on-text", "on-words")
+    check("has the lowest loss" in summary and "bits per byte" in summary and "loss-by-memory-2.svg" not in drawn, f"{summary} {drawn}")
+    summary, _, drawn = report_of(program, "on-text", "on-foreign")
+    check("on-text on valid of text; on-foreign on valid of foreign" in summary and "loss-by-memory-2.svg" in drawn, f"{summary} {drawn}")
+
+
+def check_what_is_missing(program):
+    """Sections without data name the run, and no figure is drawn of a few points that their bands hold."""
+    _, text, _ = report_of(program, "plain")
+    for command in ("segue train --run plain --resume", "segue eval --checkpoint plain --mem-len 0,64,128 --name memory",
+                    "segue effective-context --model plain plain/evaluations/memory/losses-*.h5"):
+        check(command in text, f"{command!r} in {text}")
+    make_run(program, "vague", metrics(3), model={"mem_len": 8})
+    for spread, is_drawn in ((0.5, False), (0.01, True)):
+        contexts = [{"from": a, "to": b, "tokens": 600, "loss": 2 - 0.1 * i, "confidence95": spread}
+                    for i, (a, b) in enumerate(((0, 9), (10, 99), (100, 999)))]
+        add_evaluation(program, "vague", "memory", evaluation([result(8, 1.8, by_context=contexts)]))
+        _, text, drawn = report_of(program, "vague")
+        check(("loss-by-available-context.svg" in drawn) == is_drawn, f"bands of {spread}: {drawn}")
+        check(("Loss by available context: not drawn" in text) != is_drawn, f"bands of {spread}")
+
+
+def check_verdict(program):
+    program.write("verdict.txt", "memory is worth 4.1 % <b>\n" + HOSTILE)
+    program.run("report", "plain", "--verdict", "verdict.txt", "--output", "verdict.html")
+    page, _, _ = read_page(program.path("verdict.html"))
+    check("verdict" in page.ids and "memory is worth 4.1 % <b>\n" + HOSTILE in page.text, "the verdict")
+    check("--verdict verdict.txt" in page.text, "the command that makes it again")
+    refused(program, 6, "report", "plain", "--verdict", "none.txt", says=["none.txt"])
 
 
 def check_differences(program):
@@ -219,6 +299,10 @@ def main():
     check_pages(program)
     check_differences(program)
     check_unfinished(program)
+    check_different_texts(program)
+    check_texts_of_datasets(program)
+    check_what_is_missing(program)
+    check_verdict(program)
     check_spans(program)
     check_answers(program)
     check_attention(program)
