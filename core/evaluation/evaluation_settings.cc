@@ -50,7 +50,9 @@ std::span<const std::string_view> choices_of(EvaluationMemory /*memory*/) {
 
 void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
-  fields.optional("data", data, {.meaning = "directory of the prepared dataset", .flag = {.value = "DIR"}});
+  fields.optional("data", data,
+                  {.meaning = "directory of the prepared dataset; none: that which the run was trained on",
+                   .flag = {.value = "DIR"}});
   fields.optional("split", split, {.meaning = "split to score"});
   fields.optional("batch_size", batch_size,
                   {.meaning = "streams read side by side", .minimum = 1, .maximum = kMostStreams});
@@ -105,7 +107,9 @@ void EvaluationSettings::describe(JsonFields& fields) {
                   {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv; "
                               "replaced as a whole when it holds an evaluation",
                    .flag = {.value = "DIR"}});
-  fields.optional("name", name, {.meaning = "the same, as RUN/evaluations/NAME of the checkpoint's run"});
+  fields.optional("name", name,
+                  {.meaning = "the same, as RUN/evaluations/NAME of the checkpoint's run; without output and name the "
+                              "settings make one there, eval-SPLIT-..."});
   describe_compute(fields, device, precision, threads);
 }
 
@@ -120,13 +124,10 @@ EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
 void check_settings(const EvaluationSettings& settings) {
   check_fields<ConfigError>(settings, "segue eval");
   if (settings.checkpoint.empty()) throw ConfigError("checkpoint: expected a run or a checkpoint, found none");
-  if (settings.data.empty()) throw ConfigError("data: expected the directory of a dataset, found none");
   if (!settings.warm_up.empty() && settings.warm_up != "auto" && !is_number(settings.warm_up))
     throw ConfigError(R"(warm_up: expected "auto" or a number of tokens, found "{}")", settings.warm_up);
   if (!settings.name.empty() && !settings.output.empty())
     throw ConfigError(R"(name and output: expected one of them, found "{}" and "{}")", settings.name, settings.output);
-  if (settings.per_token && settings.name.empty() && settings.output.empty())
-    throw ConfigError("per_token: expected output or name, which say where to write the losses");
   check_overrides(settings);
   if (!settings.document_boundary.empty()) {
     if (!unescaped(settings.document_boundary))

@@ -1,6 +1,8 @@
 // segue eval
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/job.h"
+#include "launch/segue/run_of_checkpoint.h"
 
 namespace segue {
 
@@ -28,24 +31,29 @@ namespace {
 
 constexpr const char* kEvalExamples =
     "Examples:\n"
-    "  segue eval --checkpoint runs/books --data data/books --split test\n"
-    "  segue eval --checkpoint runs/books/checkpoints/best --data data/books --tgt-len 64 --mem-len 640 --clamp-len "
+    "  segue eval --checkpoint runs/books      # on the test split of what it was trained on\n"
+    "  segue eval --checkpoint runs/books/checkpoints/best --data data/news --tgt-len 64 --mem-len 640 --clamp-len "
     "400 --same-length\n"
-    "  segue eval --checkpoint runs/books --data data/books --mem-len 0,128,256,512 --warm-up auto --name memory "
-    "--per-token\n"
-    "  segue eval --checkpoint runs/vanilla --data data/books --recompute --stride 8 --output vanilla\n"
+    "  segue eval --checkpoint runs/books --mem-len 0,128,256,512 --warm-up auto --name memory --per-token\n"
+    "  segue eval --checkpoint runs/vanilla --recompute --stride 8 --output vanilla\n"
+    "  segue eval --checkpoint runs/books --split valid --json > valid.json\n"
     "  segue eval --config evaluation.json --batch-size 16\n"
     "The memory may be longer or shorter than in training; --mem-len 0 shows what the model is without it.\n"
+    "The result goes to RUN/evaluations/NAME, where segue report finds it; of one without a name, its settings are "
+    "the\n"
+    "name. --json prints what evaluation.json has, and nothing else.\n"
     "A config file has the flags as keys: {\"checkpoint\": \"runs/books\", \"mem_len\": [0, 128], ...}; flags win.";
 
 struct EvalOptions {
   std::string config;
   EvaluationSettings settings;
+  bool json = false;
   bool quiet = false;
 
   void describe(JsonFields& fields) {
     fields.optional("config", config, {.meaning = "settings as JSON; flags replace them", .flag = {.value = "FILE"}});
     settings.describe(fields);
+    fields.optional("json", json, {.meaning = "print JSON, as in evaluation.json"});
     fields.optional("quiet", quiet, {.meaning = "no progress line"});
   }
 };
@@ -62,21 +70,77 @@ EvalOptions resolve(const CLI::App& command) {
 
 // A config file is not for most people: who gives none hears of flags.
 void check_given(const EvalOptions& options) {
-  if (!options.config.empty()) return;
-  std::string missing = options.settings.checkpoint.empty() ? "--checkpoint, a run or a checkpoint" : "";
-  if (options.settings.data.empty())
-    missing += fmt::format("{}--data, the directory of a dataset", missing.empty() ? "" : ", and ");
-  if (!missing.empty()) throw UsageError("eval: expected {}", missing);
+  if (options.config.empty() && options.settings.checkpoint.empty())
+    throw UsageError("eval: expected --checkpoint, a run or a checkpoint");
 }
 
-void report(const EvaluationSettings& settings, const EvaluationJob& job, const std::vector<PassResult>& results,
-            const Checkpoint& checkpoint, const Dataset& dataset, StagedDirectory* staged) {
-  const OrderedJson evaluation = evaluation_json(settings, job, results, checkpoint, dataset);
-  if (staged != nullptr) {
-    write_evaluation(staged->path(), evaluation);
-    staged->commit();
+// With the dataset and the name that nobody gave.
+EvaluationSettings complete(const EvaluationSettings& given, const Checkpoint& checkpoint) {
+  EvaluationSettings settings = given;
+  if (settings.data.empty()) settings.data = data_of(checkpoint);
+  if (!given.name.empty() || !given.output.empty()) return settings;
+  if (run_of(checkpoint)) {
+    settings.name = default_name(settings, checkpoint);
+  } else if (settings.per_token) {
+    throw ConfigError("per_token: expected output, the directory of the losses, as {} lies in no run",
+                      checkpoint.directory().string());
   }
-  fmt::print("{}", describe_evaluation(evaluation, loss_units(dataset, job.trained().model.objective)));
+  return settings;
+}
+
+// Where the first rank writes. What nobody asked to be kept need not be.
+class ResultFiles {
+ public:
+  ResultFiles(const EvaluationSettings& given, std::filesystem::path output, Logger& logger)
+      : output_(std::move(output)),
+        is_asked_for_(!given.name.empty() || !given.output.empty() || given.per_token),
+        logger_(logger) {
+    if (!output_.empty()) as_asked([&] { staged_.emplace(output_); });
+  }
+
+  std::filesystem::path directory() const { return staged_ ? staged_->path() : output_; }
+
+  // The file that tells all; none where nothing is written.
+  std::optional<std::filesystem::path> write(const OrderedJson& evaluation) {
+    if (!staged_) return std::nullopt;
+    const bool is_written = as_asked([&] {
+      write_evaluation(staged_->path(), evaluation);
+      staged_->commit();
+    });
+    return is_written ? std::optional(output_ / "evaluation.json") : std::nullopt;
+  }
+
+ private:
+  bool as_asked(const std::function<void()>& write) try {
+    write();
+    return true;
+  } catch (const FileError& error) {
+    if (is_asked_for_) throw;
+    logger_.warn("the result is printed alone: {}", error.what());
+    return false;
+  }
+
+  std::filesystem::path output_;
+  bool is_asked_for_;
+  Logger& logger_;
+  std::optional<StagedDirectory> staged_ = {};
+};
+
+// From here, where it lies below.
+std::string shown(const std::filesystem::path& file) {
+  const std::filesystem::path near = file.lexically_proximate(std::filesystem::current_path());
+  return visible_line(*near.begin() == ".." ? file.string() : near.string());
+}
+
+void tell(const OrderedJson& evaluation, const LossUnits& units, const std::optional<std::filesystem::path>& file,
+          bool as_json, Logger& logger) {
+  if (as_json) {
+    fmt::print("{}", format_json(evaluation));
+    if (file) logger.info("written to {}", shown(*file));
+    return;
+  }
+  fmt::print("{}", describe_evaluation(evaluation, units));
+  if (file) fmt::print("{:<16}{}\n", "written to", shown(*file));
 }
 
 // The first rank's choice, opened by all.
@@ -91,17 +155,25 @@ Checkpoint checkpoint_of(const EvaluationSettings& settings, Job& job, Logger& l
   return *open_together(std::move(chosen), job, logger);
 }
 
-void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try {
+void eval_as_rank(const EvalOptions& options, Job& job) try {
+  const bool quiet = options.quiet;
+  const EvaluationSettings& given = options.settings;
   const std::shared_ptr<Logger> logger = make_job_logger(job, quiet);
   std::optional<LongWork> starting(std::in_place, job, "starting");
   check_build(job);
-  kernels::Queue queue(choose_device(settings.device, "--device", job.local_rank()),
-                       static_cast<int>(settings.threads));
-  const Checkpoint checkpoint = checkpoint_of(settings, job, *logger);
+  kernels::Queue queue(choose_device(given.device, "--device", job.local_rank()), static_cast<int>(given.threads));
+  const Checkpoint checkpoint = checkpoint_of(given, job, *logger);
+  const EvaluationSettings settings = complete(given, checkpoint);
   const Dataset dataset(settings.data);
   check_dataset(job, dataset, settings.split);
   check_tokenizer(checkpoint, dataset);
-  if (job.is_first()) warn_of_unknown(dataset, settings.split, *logger);
+  if (job.is_first()) {
+    if (given.data.empty()) {
+      logger->info("data: {}, which the model was trained on", settings.data);
+      warn_of_other_tokens(checkpoint, dataset, *logger);
+    }
+    warn_of_unknown(dataset, settings.split, *logger);
+  }
   EvaluationJob evaluation(settings, checkpoint, dataset, queue, job);
 
   if (job.is_first() && evaluation.documents() == 1)
@@ -112,8 +184,8 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
         settings.split, describe_json(Json(settings.document_boundary)));
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
-  std::optional<StagedDirectory> staged;
-  if (!output.empty() && job.is_first()) staged.emplace(output);
+  std::optional<ResultFiles> files;
+  if (job.is_first()) files.emplace(given, output, *logger);
   job.barrier();  // some ranks have read more than others
   starting.reset();
   Progress progress("eval", evaluation.scored_tokens(), "k tokens", 1e3, quiet || !job.is_first());
@@ -124,12 +196,15 @@ void eval_as_rank(const EvaluationSettings& settings, bool quiet, Job& job) try 
                  bytes.text(queue.device(), keeps_kv_cache(settings.kept(), pass.use) ? "KV cache" : "segment memory"),
                  job.size() > 1 ? ", of the first rank" : "");
   };
-  const std::vector<PassResult> results =
-      evaluation.run(staged ? staged->path() : output, say_bytes, [&](int64_t tokens) { progress.advance_to(tokens); });
+  const std::vector<PassResult> results = evaluation.run(files ? files->directory() : output, say_bytes,
+                                                         [&](int64_t tokens) { progress.advance_to(tokens); });
   progress.finish();
-  if (job.is_first()) report(settings, evaluation, results, checkpoint, dataset, staged ? &*staged : nullptr);
+  if (!job.is_first()) return;
+  const OrderedJson found = evaluation_json(settings, evaluation, results, checkpoint, dataset);
+  const std::optional<std::filesystem::path> file = files->write(found);
+  tell(found, loss_units(dataset, evaluation.trained().model.objective), file, options.json, *logger);
 } catch (const OutOfMemoryError& error) {
-  throw DeviceError("{}; lower --batch-size ({}), --tgt-len or --mem-len", error.what(), settings.batch_size);
+  throw DeviceError("{}; lower --batch-size ({}), --tgt-len or --mem-len", error.what(), options.settings.batch_size);
 }
 
 void run_eval(const CLI::App& command) {
@@ -137,7 +212,7 @@ void run_eval(const CLI::App& command) {
   check_given(options);
   check_settings(options.settings);
   const std::unique_ptr<Job> job = open_job({});
-  run_as_rank(*job, [&] { eval_as_rank(options.settings, options.quiet, *job); });
+  run_as_rank(*job, [&] { eval_as_rank(options, *job); });
 }
 
 }  // namespace

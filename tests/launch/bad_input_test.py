@@ -91,8 +91,7 @@ def test_command_line(program):
             (("prepare", "--tokenizer", "sentencepeice", "--output", "d1"), "did you mean sentencepiece?"),
             (("prepare", "--format", "UINT16", "--output", "d1"), "did you mean uint16?"),
             (("import", "--from", "hugingface", "--output", "i1"), "did you mean huggingface?"),
-            (("eval",), "eval: expected --checkpoint, a run or a checkpoint, and --data, the directory of a dataset"),
-            (("eval", "--checkpoint", "run"), "eval: expected --data, the directory of a dataset"),
+            (("eval",), "eval: expected --checkpoint, a run or a checkpoint"),
             (("inspect", "text", "--set", "model.mem_len=3"), "--set: expected a config, found text"),
             (("inspect", "text", "--vocab-size", 9), "--vocab-size: expected a config, found text"),
             (("inspect", "run.json", "--verify"), "--verify: expected a dataset, found run.json")):

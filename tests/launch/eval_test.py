@@ -5,10 +5,11 @@ import json
 import math
 import os
 import re
+import shutil
 
 from program import TINY_MODEL, Program, check, evaluate, read_evaluation, read_losses, refused
 
-USAGE, CONFIG, DATA, CHECKPOINT = 2, 3, 4, 5
+USAGE, CONFIG, DATA, CHECKPOINT, FILE = 2, 3, 4, 5, 6
 
 
 def given(*more):
@@ -194,6 +195,63 @@ def test_python_reads_and_writes_losses(program):
     check(set(lengths.values()) == {16}, f"effective context of another program's losses: {lengths}")
 
 
+def test_the_data_of_the_run_and_a_name(program):
+    """Without --data and --name: on what the run was trained on, and where its report finds it."""
+    directory = program.path("run", "evaluations", "eval-test-mem_len-0-8-warm_up-auto")
+    output, errors = program.run("eval", "--checkpoint", "run", "--mem-len", "0,8", "--warm-up", "auto")
+    check("data: text, which the model was trained on" in errors, errors)
+    check(os.path.relpath(directory, program.directory) + "/evaluation.json" in output, output)
+    evaluation = read_evaluation(directory)
+    check(evaluation["data"] == "text" and "--data text" in evaluation["command"], evaluation["command"])
+    program.run("report", "run", "--output", "run.html")
+    with open(program.path("run.html")) as file:
+        check("eval-test-mem_len-0-8-warm_up-auto" in file.read(), "the report of the run")
+    _, errors = program.run("eval", "--checkpoint", "run", "--mem-len", "0,8", "--warm-up", "auto", "--quiet")
+    check(errors == "", f"--quiet: {errors}")
+    program.run("eval", "--checkpoint", "run/checkpoints/step-00000030", "--batch-size", 3, "--quiet")
+    program.run("prepare", "--input", "text.txt", "--split", "0.5,0.1,0.4", "--output", "else")
+    program.run("eval", "--checkpoint", "run", "--data", "else", "--quiet")
+    names = os.listdir(program.path("run", "evaluations"))
+    check("eval-test-step-00000030-batch_size-3" in names and "eval-test-data-else" in names, f"names: {names}")
+    program.run("eval", "--checkpoint", "run", "--per-token", "--quiet")
+    check(os.path.exists(program.path("run", "evaluations", "eval-test-per_token", "losses-mem-24.h5")), "losses without a name")
+    os.rename(program.path("text"), program.path("moved"))
+    refused(program, USAGE, "eval", "--checkpoint", "run", says=["--data", "text, which", "was trained on, is not here"])
+    program.run("prepare", "--input", "text.txt", "--split", "0.5,0.1,0.4", "--output", "text")
+    _, errors = program.run("eval", "--checkpoint", "run", "--batch-size", 2)
+    check("split train has other tokens than" in errors, errors)
+    shutil.rmtree(program.path("text"))
+    os.rename(program.path("moved"), program.path("text"))
+    shutil.copytree(program.path("run", "checkpoints", "step-00000030"), program.path("copy"))
+    output, _ = program.run("eval", "--checkpoint", "copy", "--quiet")
+    check("written to" not in output, f"of no run: {output}")
+    refused(program, CONFIG, "eval", "--checkpoint", "copy", "--per-token", says=["per_token", "output", "lies in no run"])
+
+
+def test_json_alone_is_printed(program):
+    output, errors = program.run("eval", *given("--mem-len", "0,8", "--json"))
+    printed = json.loads(output)
+    check(printed["format"] == "segue-evaluation" and len(printed["results"]) == 2, output[:200])
+    check("written to run/evaluations/eval-test-mem_len-0-8/evaluation.json" in errors, errors)
+    check(printed == read_evaluation(program.path("run", "evaluations", "eval-test-mem_len-0-8")), "another than in the file")
+
+
+def test_a_result_that_nobody_named_need_not_be_kept(program):
+    evaluations = program.path("run", "evaluations")
+    if os.geteuid() == 0:
+        os.rename(evaluations, evaluations + "-aside")
+        program.write("run/evaluations", "")  # what is asked for there can be made by nobody
+        restore = lambda: (os.remove(evaluations), os.rename(evaluations + "-aside", evaluations))
+    else:
+        os.chmod(evaluations, 0o555)
+        restore = lambda: os.chmod(evaluations, 0o755)
+    output, errors = program.run("eval", *given("--batch-size", 5))
+    check("bits per byte" in output and "written to" not in output, output)
+    check("the result is printed alone" in errors, errors)
+    refused(program, FILE, "eval", *given("--batch-size", 5, "--name", "asked"), says=["evaluations"])
+    restore()
+
+
 def test_windows(program):
     every = evaluate(program, *given("--recompute", "--tgt-len", 12, "--max-tokens", 200))
     check(every["mode"] == "recompute" and every["tokens"] == 200 and every["context"] == 12, f"{every}")
@@ -252,7 +310,6 @@ def test_a_position_table_has_an_end(program):
 def test_refuses(program):
     for code, options, says in (
             (CONFIG, ["--warm-up", "much"], ["warm_up", "much"]),
-            (CONFIG, ["--per-token"], ["per_token", "output"]),
             (CONFIG, ["--output", "a", "--name", "b"], ["name and output"]),
             (CONFIG, ["--recompute", "--mem-len", 8], ["recompute and mem_len"]),
             (CONFIG, ["--recompute", "--tgt-len", 4, "--stride", 5], ["stride", "4", "5"]),
@@ -274,7 +331,8 @@ def main():
     for test in (test_losses_do_not_depend_on_the_batch, test_a_sweep_is_written_whole,
                  test_a_config_has_the_flags_as_keys, test_a_model_is_used_otherwise,
                  test_training_evaluates_with_its_own_lengths, test_effective_context, test_paired_differences,
-                 test_python_reads_and_writes_losses, test_windows, test_documents_begin_with_empty_memory,
+                 test_python_reads_and_writes_losses, test_the_data_of_the_run_and_a_name, test_json_alone_is_printed,
+                 test_a_result_that_nobody_named_need_not_be_kept, test_windows, test_documents_begin_with_empty_memory,
                  test_a_position_table_has_an_end, test_refuses):
         test(program)
 

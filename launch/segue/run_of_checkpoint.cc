@@ -1,0 +1,99 @@
+// Reading what is beside the model in a checkpoint, and naming what is found of it.
+#include "launch/segue/run_of_checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/checksum.h"
+#include "base/file.h"
+#include "base/json_fields.h"
+#include "core/train/training_state.h"
+
+namespace segue {
+
+std::optional<Config> config_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.contains(kConfigFile)) return std::nullopt;
+  const std::string source = (checkpoint.directory() / kConfigFile).string();
+  return read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source),
+                                              source);
+}
+
+std::string data_of(const Checkpoint& checkpoint) {
+  const std::optional<Config> config = config_of(checkpoint);
+  const std::string directory = checkpoint.directory().string();
+  if (!config || config->data.path.empty())
+    throw UsageError("--data: expected the directory of a dataset, as {} does not tell what it was trained on",
+                     directory);
+  if (!path_exists(config->data.path))
+    throw UsageError("--data: expected the directory of a dataset, as {}, which {} was trained on, is not here",
+                     config->data.path, directory);
+  return config->data.path;
+}
+
+void warn_of_other_tokens(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger) {
+  const std::optional<Config> config = config_of(checkpoint);
+  if (!config || !checkpoint.contains(kStateFile) || !dataset.has_split(config->data.train_split)) return;
+  const std::string before = read_training_state(checkpoint).dataset;
+  const std::string now = dataset.identity(config->data.train_split);
+  if (before == now || !before.starts_with(kByTokens) || !now.starts_with(kByTokens)) return;
+  logger.warn("{}: split {} has other tokens than {} was trained on: expected {}, found {}",
+              dataset.directory().string(), config->data.train_split, checkpoint.directory().string(), before, now);
+}
+
+std::optional<std::filesystem::path> run_of(const Checkpoint& checkpoint) {
+  const std::filesystem::path parent = std::filesystem::canonical(checkpoint.directory()).parent_path();
+  if (parent.filename() != "checkpoints" || !path_exists(parent.parent_path() / "config.json")) return std::nullopt;
+  return parent.parent_path();
+}
+
+namespace {
+
+// What they say of where the result comes from and goes to, and which changes nothing in it.
+constexpr std::array<std::string_view, 7> kNotInName{"checkpoint", "data",   "split",  "output",
+                                                     "name",       "device", "threads"};
+constexpr size_t kLongestName = 120;
+
+std::string text_of(const OrderedJson& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const OrderedJson& element : value) text += (text.empty() ? "" : "-") + text_of(element);
+  return text;
+}
+
+bool is_plain(char letter) {
+  return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         letter == '.' || letter == '_' || letter == '-';
+}
+
+// A name that a file may have; what had to be changed for that leaves a number behind, so that names stay different.
+std::string file_name(const std::string& text) {
+  std::string name = text.substr(0, kLongestName);
+  std::ranges::replace_if(
+      name, [](char letter) { return !is_plain(letter); }, '-');
+  return name == text ? name : fmt::format("{}-{:08x}", name, static_cast<uint32_t>(hash_of(text)));
+}
+
+}  // namespace
+
+std::string default_name(const EvaluationSettings& settings, const Checkpoint& checkpoint) {
+  std::string name = "eval-" + settings.split;
+  const std::filesystem::path given = std::filesystem::path(settings.checkpoint).lexically_normal();
+  const std::string last = (given.has_filename() ? given : given.parent_path()).filename().string();
+  if (last == "best" || last == checkpoint.directory().filename()) name += "-" + last;
+  const std::optional<Config> config = config_of(checkpoint);
+  if (!config || config->data.path != settings.data) name += "-data-" + settings.data;
+  const OrderedJson defaults = write_fields(EvaluationSettings{});
+  const OrderedJson chosen = write_fields(settings);
+  for (const auto& [key, value] : chosen.items()) {
+    if (std::ranges::count(kNotInName, key) > 0 || (defaults.contains(key) && defaults[key] == value)) continue;
+    name += "-" + key;
+    if (value != true) name += "-" + text_of(value);
+  }
+  return file_name(name);
+}
+
+}  // namespace segue
