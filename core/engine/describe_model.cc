@@ -6,6 +6,7 @@
 #include <functional>
 #include <string_view>
 
+#include "base/json_fields.h"
 #include "base/text.h"
 #include "core/config/layers.h"
 #include "core/memory/memory.h"
@@ -29,6 +30,8 @@ bool is_of_layers(const std::string& name) {
   return name.starts_with("layers.") && !name.ends_with(".u") && !name.ends_with(".w");
 }
 
+bool is_of_encoder(const std::string& name) { return name.starts_with("encoder."); }
+
 bool is_of_embedding(const std::string& name) { return name.starts_with("embedding."); }
 
 std::string parameter_table(const Parameters& parameters) {
@@ -42,8 +45,7 @@ std::string parameter_table(const Parameters& parameters) {
   };
   add_sum("all", parameters.count());
   add_sum("  of layers, without u and w", elements_of(parameters, is_of_layers));
-  const int64_t of_encoder =
-      elements_of(parameters, [](const std::string& name) { return name.starts_with("encoder."); });
+  const int64_t of_encoder = elements_of(parameters, is_of_encoder);
   if (of_encoder > 0) add_sum("  of the encoder", of_encoder);
   add_sum("  of the embedding, with projections", elements_of(parameters, is_of_embedding));
   return text;
@@ -58,6 +60,37 @@ std::string parts_of_memory(const ModelConfig& model, const ModelUse& use, int64
   return part("    inputs, at most", use.uncompressed_rows()) + part("    compressed", use.compressed_len);
 }
 
+// What a model asks of a machine.
+struct Needs {
+  std::optional<int64_t> reach = {};  // tokens back; none: without limit
+  double forward_flops = 0.0;         // of a token
+  double training_flops = 0.0;
+  int64_t weights = 0;  // bytes, with gradients and moments
+  int64_t memory = 0;
+  int64_t activations = 0;
+  int64_t schedules = 0;
+  int64_t bytes() const { return weights + memory + activations + schedules; }
+};
+
+Needs needs_of(const ModelConfig& model, const Transformer& transformer, Parameters& parameters,
+               const TrainingShape& training) {
+  const auto [lengths, scored, streams, moments] = training;
+  const ModelUse use = use_of(model);
+  SegmentShape shape = full_segment(model, use, streams, lengths.tokens(), scored);
+  shape.segment_length = lengths.length_among_several();
+  Arena arena;
+  const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
+  const Flops flops = segment->tape.flops();
+  const auto tokens = static_cast<double>(streams * shape.tgt_len);
+  return {.reach = reach_in_tokens(model, use, lengths.tgt_len),
+          .forward_flops = flops.forward / tokens,
+          .training_flops = (flops.forward + flops.backward) / tokens,
+          .weights = (2 + moments) * parameters.values().bytes(),
+          .memory = make_training_memory(model, use, streams)->bytes(),
+          .activations = segment->tape.planned_bytes(),
+          .schedules = transformer.schedule_bytes(use, shape)};
+}
+
 }  // namespace
 
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
@@ -65,19 +98,10 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   const Transformer transformer(model, vocab_size);
   Parameters parameters(transformer.parameter_specs());
   const ModelUse use = use_of(model);
-  SegmentShape shape = full_segment(model, use, streams, lengths.tokens(), scored);
-  shape.segment_length = lengths.length_among_several();
-  Arena arena;
-  const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
-  const int64_t activations = segment->tape.planned_bytes();
-  const int64_t schedules = transformer.schedule_bytes(use, shape);
-  const int64_t weights = (2 + moments) * parameters.values().bytes();
-  const int64_t memory = make_training_memory(model, use, streams)->bytes();
-  const Flops flops = segment->tape.flops();
-  const double mega_tokens = 1e6 * static_cast<double>(streams * shape.tgt_len);
+  const Needs needs = needs_of(model, transformer, parameters, training);
+  constexpr double kMega = 1e6;
 
   std::string text = parameter_table(parameters);
-  const std::optional<int64_t> reach = reach_in_tokens(model, use, lengths.tgt_len);
   std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
@@ -87,19 +111,61 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   if (use.global_tokens > 0) tokens += fmt::format(", {} global tokens", use.global_tokens);
   if (state_layers(model) > 0) tokens += fmt::format(", states of {} layers", state_layers(model));
   text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
-                      reach ? fmt::format("{} tokens back", human_count(*reach)) : "without limit", model.n_layer,
-                      lengths.tgt_len, use.mem_len, tokens);
-  text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", flops.forward / mega_tokens,
-                      (flops.forward + flops.backward) / mega_tokens);
+                      needs.reach ? fmt::format("{} tokens back", human_count(*needs.reach)) : "without limit",
+                      model.n_layer, lengths.tgt_len, use.mem_len, tokens);
+  text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", needs.forward_flops / kMega,
+                      needs.training_flops / kMega);
   text += fmt::format("{:<38} {} stream{}: {} in all\n", "training memory", streams, streams == 1 ? "" : "s",
-                      human_bytes(weights + memory + activations + schedules));
+                      human_bytes(needs.bytes()));
   text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
-                      human_bytes(weights));
-  text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(memory));
+                      human_bytes(needs.weights));
+  text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(needs.memory));
   if (use.compressed_len > 0) text += parts_of_memory(model, use, streams);
-  text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(activations));
-  if (schedules > 0) text += fmt::format("{:<38} {}\n", "  lists of the tiles that are seen", human_bytes(schedules));
+  text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(needs.activations));
+  if (needs.schedules > 0)
+    text += fmt::format("{:<38} {}\n", "  lists of the tiles that are seen", human_bytes(needs.schedules));
   return text;
+}
+
+namespace {
+
+std::vector<int64_t> extents_of(const Shape& shape) {
+  std::vector<int64_t> extents;
+  for (int i = 0; i < shape.rank(); ++i) extents.push_back(shape[i]);
+  return extents;
+}
+
+}  // namespace
+
+OrderedJson model_json(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
+  const Transformer transformer(model, vocab_size);
+  Parameters parameters(transformer.parameter_specs());
+  const Needs needs = needs_of(model, transformer, parameters, training);
+  OrderedJson json{{"config", write_fields(model)},
+                   {"vocab_size", vocab_size},
+                   {"parameters",
+                    {{"all", parameters.count()},
+                     {"layers", elements_of(parameters, is_of_layers)},
+                     {"encoder", elements_of(parameters, is_of_encoder)},
+                     {"embedding", elements_of(parameters, is_of_embedding)}}},
+                   {"reach", needs.reach ? OrderedJson(*needs.reach) : OrderedJson()},
+                   {"forward_flops_per_token", needs.forward_flops},
+                   {"training_flops_per_token", needs.training_flops},
+                   {"training",
+                    {{"tgt_len", training.lengths.tgt_len},
+                     {"streams", training.streams},
+                     {"bytes", needs.bytes()},
+                     {"weight_bytes", needs.weights},
+                     {"memory_bytes", needs.memory},
+                     {"activation_bytes", needs.activations},
+                     {"schedule_bytes", needs.schedules}}},
+                   {"tensors", OrderedJson::array()}};
+  for (const ParameterSpec& spec : parameters.specs())
+    json["tensors"].push_back({{"name", spec.name},
+                               {"shape", extents_of(spec.shape)},
+                               {"elements", spec.shape.elements()},
+                               {"is_learned", spec.is_learned()}});
+  return json;
 }
 
 }  // namespace segue

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "core/attention/adaptive_span.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -22,6 +23,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/options.h"
+#include "launch/segue/run_of_checkpoint.h"
 
 namespace segue {
 
@@ -33,6 +35,7 @@ constexpr const char* kInspectExamples =
     "Examples:\n"
     "  segue inspect data/books --verify        # splits, shards, checksums read again\n"
     "  segue inspect runs/books                 # newest intact checkpoint: model, state, files\n"
+    "  segue inspect runs/books --json          # the same for programs\n"
     "  segue inspect configs/books.json --vocab-size 256\n"
     "  segue inspect configs/paper/wt103_large.json --set model.position.untie_r=true\n"
     "  segue inspect configs/family/longformer.json --mask seen.svg   # what heads see: a picture, pairs and tiles\n";
@@ -43,6 +46,7 @@ struct InspectOptions {
   std::optional<int64_t> vocab_size;
   std::string mask;
   bool verify = false;
+  bool json = false;
 
   void describe(JsonFields& fields) {
     fields.required(
@@ -58,6 +62,7 @@ struct InspectOptions {
                     {.meaning = "draw what the heads of a config see in training, and count pairs and tiles",
                      .flag = {.value = "FILE.svg"}});
     fields.optional("verify", verify, {.meaning = "read all of a dataset and compare checksums"});
+    fields.optional("json", json, {.meaning = "print the same as JSON (docs/guide.md has its keys)"});
   }
 };
 
@@ -71,11 +76,8 @@ TrainingShape shape_of(const Config& config) {
 }
 // As the checkpoint's run trains; for an import one stream with the optimizer that is the default.
 TrainingShape shape_of(const Checkpoint& checkpoint, const StoredModel& stored) {
-  if (!checkpoint.contains(kConfigFile))
-    return {.lengths = {.tgt_len = stored.tgt_len}, .streams = 1, .moments = moments_of({})};
-  const std::string source = (checkpoint.directory() / kConfigFile).string();
-  return shape_of(
-      read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source));
+  if (const std::optional<Config> config = config_of(checkpoint)) return shape_of(*config);
+  return {.lengths = {.tgt_len = stored.tgt_len}, .streams = 1, .moments = moments_of({})};
 }
 
 // What heads see, as a picture.
@@ -83,6 +85,11 @@ void draw_mask(const InspectOptions& options, const Config& config) {
   const std::string title = std::filesystem::path(options.path).stem().string();
   const auto drawings = report::seen_pairs(config.model, config.training.tgt_len, title);
   write_file_atomically(options.mask, report::draw(drawings, {.ink = report::Ink::kPaper}, title));
+}
+
+// The first keys of every kind.
+OrderedJson json_of(const char* kind, const std::filesystem::path& path) {
+  return {{"format", "segue-inspection"}, {"version", 1}, {"kind", kind}, {"path", path.string()}};
 }
 
 void inspect_config(const InspectOptions& options) {
@@ -94,6 +101,13 @@ void inspect_config(const InspectOptions& options) {
     throw UsageError("--vocab-size: expected one above model.head.cutoffs of {}, {}, found none", options.path,
                      cutoffs.back());
   check_cutoffs(config.model, vocab_size, options.path);
+  if (options.json) {
+    OrderedJson json = json_of("config", options.path);
+    json["model"] = model_json(config.model, vocab_size, shape_of(config));
+    json["config"] = to_json(config);
+    fmt::print("{}", format_json(json));
+    return;
+  }
   if (!options.mask.empty()) draw_mask(options, config);
   fmt::print("{}: a config; vocabulary of {} tokens ({})\n\n", visible_line(options.path), human_count(vocab_size),
              is_named ? "data.vocab_size" : "--vocab-size");
@@ -101,8 +115,33 @@ void inspect_config(const InspectOptions& options) {
   if (!options.mask.empty()) fmt::print("\n{}", report::count_seen_pairs(config.model, config.training.tgt_len));
 }
 
+OrderedJson split_json(const Dataset& dataset, const SplitInfo& split) {
+  const std::optional<TextPlace> text = dataset.text_place(split.name);
+  return {{"name", split.name},
+          {"tokens", split.tokens},
+          {"bytes", split.bytes > 0 ? OrderedJson(split.bytes) : OrderedJson()},
+          {"unknown_tokens", split.unknown},
+          {"dataset", dataset.identity(split.name)},
+          {"text", text ? write_fields(*text) : OrderedJson()}};
+}
+
+void print_dataset_json(const Dataset& dataset, bool is_verified) {
+  OrderedJson json = json_of("dataset", dataset.directory());
+  json["vocab_size"] = dataset.vocabulary();
+  json["tokens"] = dataset.tokens();
+  json["splits"] = OrderedJson::array();
+  for (const SplitInfo& split : dataset.manifest().splits) json["splits"].push_back(split_json(dataset, split));
+  json["is_verified"] = is_verified;
+  json["manifest"] = write_fields(dataset.manifest());
+  fmt::print("{}", format_json(json));
+}
+
 void inspect_dataset(const InspectOptions& options) {
   const Dataset dataset(options.path);
+  if (options.json) {
+    if (options.verify) dataset.verify(false);
+    return print_dataset_json(dataset, options.verify);
+  }
   fmt::print("{}", visible_lines(describe(dataset)));
   if (!options.verify) return;
   dataset.verify(false);
@@ -119,36 +158,64 @@ void print_state(const Checkpoint& checkpoint) {
   }
 }
 
-void print_made_by(const Checkpoint& checkpoint) {
-  const std::string source = (checkpoint.directory() / kMadeByFile).string();
-  const MadeBy made_by = parse_made_by(checkpoint.text(kMadeByFile), source);
-  fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(made_by)));
+MadeBy made_by_of(const Checkpoint& checkpoint) {
+  return parse_made_by(checkpoint.text(kMadeByFile), (checkpoint.directory() / kMadeByFile).string());
 }
 
-void print_spans(const Checkpoint& checkpoint, const ModelConfig& model) {
+// Of a layer whose heads learn how far back they look.
+struct LayerSpans {
+  int64_t layer = 0;
+  std::vector<double> tokens = {};  // by head
+};
+
+std::vector<LayerSpans> spans_of(const Checkpoint& checkpoint, const ModelConfig& model) {
+  std::vector<LayerSpans> layers;
   const std::vector<AdaptiveSpan> spans = adaptive_spans_of(model);
-  if (spans.empty()) return;
+  if (spans.empty()) return layers;
   const SafetensorsFile weights = checkpoint.tensors(kWeightsFile);
   for (const AdaptiveSpan& span : spans) {
     const ConstTensorView shares = weights.tensor(span.parameter(), DType::kFloat32, {model.n_head});
-    std::vector<std::string> tokens;
+    LayerSpans& layer = layers.emplace_back(LayerSpans{.layer = span.layer()});
     for (int64_t n = 0; n < model.n_head; ++n)
-      tokens.push_back(fmt::format("{:.1f}", static_cast<double>(shares.as<float>()[n]) * span.longest()));
-    fmt::print("{:<38} {} tokens\n", fmt::format("spans of heads, layer {}", span.layer()), fmt::join(tokens, ", "));
+      layer.tokens.push_back(static_cast<double>(shares.as<float>()[n]) * span.longest());
   }
+  return layers;
+}
+
+void print_checkpoint_json(const ResolvedCheckpoint& resolved, const StoredModel& stored) {
+  const Checkpoint& checkpoint = resolved.checkpoint;
+  const std::optional<std::filesystem::path> run = run_of(checkpoint);
+  const std::optional<Config> config = config_of(checkpoint);
+  OrderedJson json = json_of("checkpoint", checkpoint.directory());
+  json["step"] = checkpoint.step();
+  json["run"] = run ? OrderedJson(run->string()) : OrderedJson();
+  json["damaged"] = resolved.complaints;
+  json["tokenizer"] = stored.tokenizer.empty() ? OrderedJson() : OrderedJson(stored.tokenizer);
+  json["model"] = model_json(stored.model, stored.vocab_size, shape_of(checkpoint, stored));
+  json["spans"] = OrderedJson::array();
+  for (const LayerSpans& layer : spans_of(checkpoint, stored.model))
+    json["spans"].push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
+  json["state"] = checkpoint.contains(kStateFile) ? write_fields(read_training_state(checkpoint)) : OrderedJson();
+  json["made_by"] = checkpoint.contains(kMadeByFile) ? write_fields(made_by_of(checkpoint)) : OrderedJson();
+  json["config"] = config ? to_json(*config) : OrderedJson();
+  fmt::print("{}", format_json(json));
 }
 
 void inspect_checkpoint(const InspectOptions& options) {
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.path);
-  for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", visible_line(complaint));
   const Checkpoint& checkpoint = resolved.checkpoint;
   const StoredModel stored = read_model(checkpoint);
+  if (options.json) return print_checkpoint_json(resolved, stored);
+  for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", visible_line(complaint));
   fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", visible_line(checkpoint.directory().string()),
              stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", visible_line(stored.tokenizer));
   fmt::print("{}", describe_model(stored.model, stored.vocab_size, shape_of(checkpoint, stored)));
-  print_spans(checkpoint, stored.model);
+  for (const LayerSpans& layer : spans_of(checkpoint, stored.model))
+    fmt::print("{:<38} {:.1f} tokens\n", fmt::format("spans of heads, layer {}", layer.layer),
+               fmt::join(layer.tokens, ", "));
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
-  if (checkpoint.contains(kMadeByFile)) print_made_by(checkpoint);
+  if (checkpoint.contains(kMadeByFile))
+    fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(made_by_of(checkpoint))));
 }
 
 bool holds_checkpoints(const std::filesystem::path& path) {
@@ -182,7 +249,9 @@ void run_inspect(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect_command(CLI::App& app) {
-  add_command(app, "inspect", "Explain a dataset, a run, a checkpoint or a config", kInspectExamples, run_inspect);
+  CLI::App& command =
+      add_command(app, "inspect", "Explain a dataset, a run, a checkpoint or a config", kInspectExamples, run_inspect);
+  flag_excludes(command, "--json", "--mask");
 }
 
 }  // namespace segue

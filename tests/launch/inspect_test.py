@@ -4,11 +4,12 @@ and what heads see, drawn and counted.
 The sums are those of closed formulas, of which the one of WikiText-103 large is also what the authors' code prints.
 """
 
+import json
 import os
 import resource
 import tempfile
 
-from program import Program, check, refused
+from program import TINY_MODEL, Program, check, refused
 
 CONFIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "configs")
 MOST_MEMORY_MIB = 512  # the largest model's weights alone are 3 GiB
@@ -76,6 +77,47 @@ def masks(program):
         refused(program, 2, "inspect", folder, "--mask", picture, says=("--mask: expected a config",))
 
 
+def json_of(program, *arguments):
+    output, errors = program.run("inspect", *arguments, "--json")
+    inspected = json.loads(output)
+    check((inspected["format"], inspected["version"], errors) == ("segue-inspection", 1, ""), f"{arguments}: {errors}")
+    return inspected
+
+
+def as_json(program):
+    """A config, a dataset and a run as one object each, with the numbers of the tables."""
+    config = os.path.join(CONFIGS, "paper", "enwik8_base.json")
+    inspected = json_of(program, config)
+    check(inspected["kind"] == "config" and inspected["config"]["model"] == inspected["model"]["config"], "the config")
+    parameters = inspected["model"]["parameters"]
+    check((parameters["all"], parameters["layers"], parameters["embedding"]) == (41055436, 40949760, 104448), parameters)
+    check(sum(tensor["elements"] for tensor in inspected["model"]["tensors"] if tensor["is_learned"]) == parameters["all"],
+          "elements of tensors")
+    training = inspected["model"]["training"]
+    check(training["bytes"] == sum(value for key, value in training.items() if key.endswith("_bytes")), f"{training}")
+
+    program.prepare_text("text", 4000, seed=2)
+    inspected = json_of(program, "text")
+    splits = {split["name"]: split for split in inspected["splits"]}
+    check(inspected["kind"] == "dataset" and inspected["vocab_size"] == 256 and not inspected["is_verified"], "the dataset")
+    check([splits[name]["tokens"] for name in ("train", "valid", "test")] == [3200, 400, 400], f"{splits}")
+    check(splits["test"]["text"]["begin"] == 3600 and splits["test"]["dataset"].startswith("tokens:xxh3:"), f"{splits}")
+    check(inspected["manifest"]["format"] == "segue-dataset", "the manifest")
+    output, _ = program.run("inspect", "text", "--verify", "--json")
+    check(json.loads(output)["is_verified"], "--verify")
+
+    tiny = program.config("tiny.json", data={"path": "text"}, model=TINY_MODEL, checkpoint={"interval": 0},
+                          evaluation={"interval": 0}, training={"batch_size": 2, "tgt_len": 8, "max_step": 2})
+    program.run("train", tiny, "--run", "run", "--quiet")
+    inspected = json_of(program, "run")
+    check(inspected["kind"] == "checkpoint" and inspected["step"] == inspected["state"]["step"] == 2, "the checkpoint")
+    check(inspected["run"] == program.path("run") and inspected["damaged"] == [] and inspected["tokenizer"] == "byte",
+          f"{inspected['run']}, {inspected['tokenizer']}")
+    check(inspected["config"]["data"]["path"] == "text" and inspected["model"]["vocab_size"] == 256, "the run's config")
+    check(inspected["made_by"]["program"].startswith("segue "), f"{inspected['made_by']}")
+    refused(program, 2, "inspect", config, "--json", "--mask", "seen.svg", says=("--json", "--mask"))
+
+
 def main():
     program = Program()
     for name, arguments, *expected in EXPERIMENTS:
@@ -90,6 +132,7 @@ def main():
         for file in os.listdir(os.path.join(CONFIGS, folder)):
             check(f"{folder}/{file[:-len('.json')]}" in covered, f"configs/{folder}/{file} is not counted")
     masks(program)
+    as_json(program)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     check(most < MOST_MEMORY_MIB, f"{most} MiB to count parameters, expected less than {MOST_MEMORY_MIB}")
     print(f"{len(EXPERIMENTS)} counts are right; at most {most} MiB")
