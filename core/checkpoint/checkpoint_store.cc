@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -260,10 +261,27 @@ Checkpoint CheckpointStore::open(int64_t step) const {
 
 IntactCheckpoint CheckpointStore::newest_intact() const { return newest_intact_but(*this, std::nullopt); }
 
+namespace {
+
+// What is known to be something else, as far as it can be told from outside.
+void refuse_other_paths(const fs::path& path, const fs::path& real) {
+  const fs::path manifest = real / kManifestName;
+  const bool has_manifest = path_exists(manifest) && kind_of_file(manifest) != DocumentKind::kDataset;
+  const bool may_be_one = has_manifest || step_of_name(real.filename().string()) || real.filename() == "checkpoints" ||
+                          (fs::is_directory(real) && (path_exists(real / "checkpoints") || !steps_in(real).empty()));
+  const std::string found = may_be_one ? "" : describe_path(real);
+  if (!found.empty())
+    throw CheckpointError("{}: expected a run's directory, its checkpoints, or one checkpoint, found {}", path.string(),
+                          found);
+}
+
+}  // namespace
+
 ResolvedCheckpoint resolve_checkpoint(const fs::path& path) {
   std::error_code missing;
   const fs::path real = fs::canonical(path, missing);
   if (missing) throw CheckpointError("{}: expected a checkpoint: {}", path.string(), missing.message());
+  refuse_other_paths(path, real);
   if (const auto step = step_of_name(real.filename().string())) {
     return {CheckpointStore(real.parent_path()).open(*step), {}};
   }

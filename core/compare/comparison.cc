@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -260,8 +261,7 @@ void Comparison::describe(JsonFields& fields) {
 Comparison load_comparison(const std::filesystem::path& path) {
   const std::string source = path.string();
   const auto document = parse_json<ConfigError>(read_file(path), source);
-  if (document.is_object() && document.contains("model") && !document.contains("variants"))
-    throw ConfigError("{}: expected a comparison, found a training config, which segue train reads", source);
+  check_document_kind<ConfigError>(document, source, DocumentKind::kComparison);
   auto comparison = read_fields<ConfigError, Comparison>(document, source);
   check_comparison(comparison, source);
   return comparison;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -48,11 +49,8 @@ void add_shape_roles(OrderedJson& schema) {
   }
 }
 
-// A comparison names two or more configs as variants, a training config has none.
-void refuse_comparison(std::string_view text, std::string_view source) {
-  const auto document = parse_json<ConfigError>(text, source);
-  if (document.is_object() && document.contains("variants"))
-    throw ConfigError("{}: expected a training config, found a comparison, which segue compare reads", source);
+void refuse_other_kinds(std::string_view text, std::string_view source) {
+  check_document_kind<ConfigError>(parse_json<ConfigError>(text, source), source, DocumentKind::kTrainingConfig);
 }
 
 // Throws unless there are keys in `part`, and all of them say how weights are used.
@@ -89,7 +87,7 @@ ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
-  refuse_comparison(text, source);
+  refuse_other_kinds(text, source);
   const Json document = parse_with_overrides<Config>(text, source, overrides, kExampleOverride);
   auto config = read_fields<ConfigError, Config>(document, source);
   name_position_rows(config.model, config.training.tgt_len);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <span>
 
+#include "base/document_kind.h"
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
@@ -115,8 +116,9 @@ void EvaluationSettings::describe(JsonFields& fields) {
 
 EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
   const std::string source = path.string();
-  auto settings =
-      read_fields<ConfigError, EvaluationSettings>(parse_json<ConfigError>(read_file(path), source), source);
+  const auto document = parse_json<ConfigError>(read_file(path), source);
+  check_document_kind<ConfigError>(document, source, DocumentKind::kEvaluationSettings);
+  auto settings = read_fields<ConfigError, EvaluationSettings>(document, source);
   check_use_overrides(settings.set, source + ": set");
   return settings;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -149,6 +150,15 @@ void name_runs(std::vector<RunData>& runs) {
   }
 }
 
+// A checkpoint has the config of its run, so that a config alone makes no run.
+void refuse_other_directories(const std::filesystem::path& path) {
+  const bool is_of_run = path_exists(path / "config.json") && !path_exists(path / kManifestName);
+  if (is_of_run) return;
+  const std::string found = describe_path(path);
+  throw DataError("{}: expected the directory of a run, found {}", path.string(),
+                  found.empty() ? "no config.json" : found);
+}
+
 }  // namespace
 
 int64_t count_parameters(const ModelConfig& model, int64_t vocab_size) {
@@ -174,7 +184,7 @@ Metrics parse_metrics(std::string_view text, const std::string& source) {
 
 RunData read_run(const std::filesystem::path& path) {
   const std::filesystem::path config = path / "config.json";
-  if (!path_exists(config)) throw DataError("{}: expected the directory of a run, found no config.json", path.string());
+  refuse_other_directories(path);
   RunData run{.name = tail_of(absolute_of(path), 1),
               .path = path,
               .config = load_config(config),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_override.h"
@@ -151,7 +152,10 @@ TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::sp
 }
 
 TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  return parse_task_spec(read_file(path, kLargestOverridden), path.string(), overrides);
+  const std::string text = read_file(path, kLargestOverridden);
+  const std::string source = path.string();
+  check_document_kind<ConfigError>(parse_json<ConfigError>(text, source), source, DocumentKind::kTask);
+  return parse_task_spec(text, source, overrides);
 }
 
 OrderedJson task_schema() {

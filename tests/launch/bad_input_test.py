@@ -237,6 +237,37 @@ def test_resuming_with_other_keys(program):
     refused(program, CHECKPOINT, *resumed, says=["was trained on other tokens: dataset tokens:xxh3:", "shards has tokens:xxh3:"])
 
 
+def test_files_of_other_commands(program):
+    """What another command reads is called by its name, with the command."""
+    training = config(program)
+    task = program.config("task.json", kind="recall", vocabulary=64, splits=[])
+    comparison = program.config("comparison.json", base="run.json", variants=[], budget={})
+    settings = program.config("settings.json", checkpoint="run", mem_len=[0])
+    os.makedirs(program.path("theirs"), exist_ok=True)
+    theirs = program.config("theirs/config.json", architectures=["GPT2LMHeadModel"], model_type="gpt2", n_layer=12)
+    names = {training: "a training config, which segue train reads", task: "a task, which segue tasks reads",
+             comparison: "a comparison, which segue compare reads",
+             settings: "settings of an evaluation, which segue eval --config reads",
+             theirs: "the config of a model of Hugging Face's transformers"}
+    readers = {training: ("train", "--run", "new"), task: ("tasks", "--print", 1), comparison: ("compare",),
+               settings: ("eval", "--checkpoint", "run", "--config")}
+    for own, command in readers.items():
+        for file, name in names.items():
+            if file != own:
+                expected = names[own].split(",")[0]
+                refused(program, CONFIG, *command, file, says=[f"{file}: expected {expected}, found {name}"])
+        refused(program, DATA, "report", own, says=[f"{own}: expected the directory of a run, found {names[own]}"])
+        refused(program, CHECKPOINT, "generate", "--checkpoint", own, "--prompt", "a",
+                says=[f"{own}: expected a run's directory, its checkpoints, or one checkpoint, found {names[own]}"])
+    for command in (("report",), ("generate", "--prompt", "a", "--checkpoint"), ("eval", "--checkpoint")):
+        code = DATA if command == ("report",) else CHECKPOINT
+        refused(program, code, *command, "text", says=["text: expected", "found a dataset, which"])
+    refused(program, CHECKPOINT, "generate", "--checkpoint", "theirs", "--prompt", "a", says=[names[theirs]])
+    refused(program, CONFIG, "report", "theirs", says=["theirs/config.json: expected a training config", names[theirs]])
+    program.run("train", training, "--run", "begun", "--set", "training.max_step=2", "--quiet")
+    refused(program, DATA, "report", "begun/checkpoints/step-00000002", says=["found a checkpoint"])
+
+
 def test_signal(program):
     file = config(program, "long.json", max_step=1000000)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
@@ -292,7 +323,7 @@ def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_output, test_position_table,
-                 test_launchers, test_resuming_with_other_keys, test_signal, test_repeated_signal, test_divergence, test_full_disk):
+                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_full_disk):
         test(program)
 
 

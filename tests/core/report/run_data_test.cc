@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/report/scored_text.h"
 #include "tests/message_of.h"
 #include "tests/temporary_directory.h"
 
@@ -98,6 +99,40 @@ TEST_F(RunTest, AnotherDirectoryIsRefused) {
   const std::string path = (directory_ / "none").string();
   EXPECT_EQ(message_of<DataError>([&] { read_run(path); }),
             path + ": expected the directory of a run, found no config.json");
+}
+
+TEST_F(RunTest, WhatIsFoundInsteadIsNamed) {
+  const auto refusal = [&](const std::string& name) {
+    const std::string path = (directory_ / name).string();
+    const std::string message = message_of<DataError>([&] { read_run(path); });
+    EXPECT_THAT(message, testing::StartsWith(path + ": expected the directory of a run, found "));
+    return message.substr(message.find("found ") + 6);
+  };
+  make_run("checkpoint");
+  write_file_atomically(directory_ / "checkpoint" / "manifest.json", R"({"format": "segue-checkpoint"})");
+  EXPECT_THAT(refusal("checkpoint"), HasSubstr("a checkpoint"));
+  make_directories(directory_ / "data");
+  write_file_atomically(directory_ / "data" / "manifest.json", R"({"format": "segue-dataset"})");
+  EXPECT_THAT(refusal("data"), HasSubstr("a dataset"));
+  make_directories(directory_ / "compared" / "runs");
+  write_file_atomically(directory_ / "compared" / "measure.json", "{}");
+  EXPECT_THAT(refusal("compared"), HasSubstr("a comparison, whose runs are"));
+  write_file_atomically(directory_ / "books.json", R"({"model": {}, "data": {"path": "books"}})");
+  EXPECT_EQ(refusal("books.json"), "a training config, which segue train reads");
+}
+
+TEST_F(RunTest, WhatItWasTrainedOnIsKnownWithItsCheckpoint) {
+  const std::filesystem::path path = make_run("trained");
+  EXPECT_EQ(read_run(path).trained_on, "");
+  write_file_atomically(path / "metrics.jsonl",
+                        R"({"step":5,"evaluation":"valid","loss":2.0,"dataset":"tokens:xxh3:02",)"
+                        R"("text":{"sources":"xxh3:01","begin":7,"bytes":9}})"
+                        "\n");
+  const ScoredText judged = judged_text(read_run(path));
+  EXPECT_EQ(judged.tokens, "tokens:xxh3:02");
+  EXPECT_EQ(judged.split, "valid");
+  ASSERT_TRUE(judged.place.has_value());
+  EXPECT_EQ(judged.place->begin, 7);
 }
 
 TEST_F(RunTest, NamesAreAsLongAsTheyMustBe) {

@@ -1,0 +1,108 @@
+// Kinds by the keys that none of the others has.
+#include "base/document_kind.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace segue {
+
+namespace {
+
+struct KindWords {
+  std::string_view name;    // as what is expected
+  std::string_view reader;  // that follows it where it is found
+};
+
+KindWords words_of(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::kUnknown:
+      return {"", ""};
+    case DocumentKind::kTrainingConfig:
+      return {"a training config", ", which segue train reads"};
+    case DocumentKind::kComparison:
+      return {"a comparison", ", which segue compare reads"};
+    case DocumentKind::kTask:
+      return {"a task", ", which segue tasks reads"};
+    case DocumentKind::kEvaluationSettings:
+      return {"settings of an evaluation", ", which segue eval --config reads"};
+    case DocumentKind::kDataset:
+      return {"a dataset", ", which segue train (data.path) and segue eval (--data) read"};
+    case DocumentKind::kCheckpoint:
+      return {"a checkpoint", ", which segue eval, segue generate and segue inspect read"};
+    case DocumentKind::kTransformersConfig:
+      return {"the config of a model of Hugging Face's transformers", ", whose weights segue import may read"};
+    case DocumentKind::kTokenizer:
+      return {"a tokenizer", ", which segue prepare reads as --tokenizer"};
+  }
+  return {"", ""};
+}
+
+bool has_object(const Json& document, const char* key) {
+  const auto member = document.find(key);
+  return member != document.end() && member->is_object();
+}
+
+bool has_text(const Json& document, const char* key) {
+  const auto member = document.find(key);
+  return member != document.end() && member->is_string();
+}
+
+bool is_text(const Json& document, const char* key, std::string_view text) {
+  return has_text(document, key) && document[key].get_ref<const std::string&>() == text;
+}
+
+std::string described(DocumentKind kind) {
+  const KindWords words = words_of(kind);
+  return fmt::format("{}{}", words.name, words.reader);
+}
+
+}  // namespace
+
+DocumentKind kind_of(const Json& document) {
+  if (!document.is_object()) return DocumentKind::kUnknown;
+  if (is_text(document, "format", "segue-dataset")) return DocumentKind::kDataset;
+  if (is_text(document, "format", "segue-checkpoint")) return DocumentKind::kCheckpoint;
+  if (document.contains("variants")) return DocumentKind::kComparison;
+  if (document.contains("pre_tokenizer") || document.contains("added_tokens")) return DocumentKind::kTokenizer;
+  if (document.contains("architectures") || has_text(document, "model_type")) return DocumentKind::kTransformersConfig;
+  for (const char* group : {"model", "training", "optimizer", "schedule"})
+    if (has_object(document, group)) return DocumentKind::kTrainingConfig;
+  if (document.contains("splits") && has_text(document, "kind")) return DocumentKind::kTask;
+  if (has_text(document, "checkpoint") || document.contains("warm_up")) return DocumentKind::kEvaluationSettings;
+  return DocumentKind::kUnknown;
+}
+
+void check_document_kind(const Json& document, std::string_view source, DocumentKind expected, RaiseError raise) {
+  const DocumentKind found = kind_of(document);
+  if (found == DocumentKind::kUnknown || found == expected) return;
+  raise(fmt::format("{}: expected {}, found {}", source, words_of(expected).name, described(found)));
+}
+
+DocumentKind kind_of_file(const std::filesystem::path& path) {
+  constexpr int64_t kLargest = int64_t{16} << 20;
+  try {
+    return kind_of(parse_json<DataError>(read_file(path, kLargest), path.string()));
+  } catch (const Error&) {
+    return DocumentKind::kUnknown;
+  }
+}
+
+std::string describe_path(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) {
+    const DocumentKind kind = kind_of_file(path);
+    return kind == DocumentKind::kUnknown ? "a file" : described(kind);
+  }
+  if (!fs::is_directory(path, error)) return "";
+  if (fs::exists(path / "manifest.json", error)) return described(kind_of_file(path / "manifest.json"));
+  if (fs::is_directory(path / "checkpoints", error)) return "a run, which segue report, segue eval and others read";
+  if (fs::exists(path / "measure.json", error) && fs::is_directory(path / "runs", error))
+    return fmt::format("a comparison, whose runs are {}", shell_word((path / "runs").string()) + "/*");
+  return fs::exists(path / "config.json", error) ? described(kind_of_file(path / "config.json")) : "";
+}
+
+}  // namespace segue

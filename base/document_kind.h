@@ -1,0 +1,42 @@
+// What a JSON file is, told by its keys, so that one that another command reads is called by its name.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/json_text.h"
+
+namespace segue {
+
+enum class DocumentKind : uint8_t {
+  kUnknown,
+  kTrainingConfig,
+  kComparison,
+  kTask,
+  kEvaluationSettings,
+  kDataset,     // its manifest
+  kCheckpoint,  // likewise
+  kTransformersConfig,
+  kTokenizer,
+};
+
+DocumentKind kind_of(const Json& document);
+
+// Refuses, naming `source`, what is known to be of another kind than `expected`: "expected a task, found a training
+// config, which segue train reads".
+void check_document_kind(const Json& document, std::string_view source, DocumentKind expected, RaiseError raise);
+template <typename Error>
+void check_document_kind(const Json& document, std::string_view source, DocumentKind expected) {
+  check_document_kind(document, source, expected, &raise_as<Error>);
+}
+
+// Of a file; unknown for what cannot be read or is no JSON.
+DocumentKind kind_of_file(const std::filesystem::path& path);
+
+// What is at a path, for errors that expected something else: "a dataset, which segue train and segue eval read as
+// --data"; "" for what is not known. Reads no more than a file of JSON.
+std::string describe_path(const std::filesystem::path& path);
+
+}  // namespace segue
