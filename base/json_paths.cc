@@ -53,19 +53,42 @@ std::string without_indices(std::string path) {
   return path;
 }
 
-// In the order that nearest_key_path promises.
-std::string_view nearest_path(std::string_view unknown, const std::vector<std::string>& known) {
-  std::vector<std::string_view> siblings;
-  for (const std::string_view path : known) {
-    if (leaf_of(path) == leaf_of(unknown)) return path;
-    if (parent_of(path) == parent_of(unknown)) siblings.push_back(path);
-  }
-  std::vector<std::string_view> leaves(siblings.size());
-  std::transform(siblings.begin(), siblings.end(), leaves.begin(), leaf_of);
+// The first of a name; "" when there is none.
+std::string_view with_leaf(std::string_view leaf, const std::vector<std::string>& known) {
+  const auto at = std::ranges::find_if(known, [leaf](const std::string& path) { return leaf_of(path) == leaf; });
+  return at == known.end() ? std::string_view() : *at;
+}
+
+// The one whose last part is nearest to that of the unknown one.
+std::string_view with_similar_leaf(std::string_view unknown, const std::vector<std::string_view>& paths) {
+  std::vector<std::string_view> leaves(paths.size());
+  std::transform(paths.begin(), paths.end(), leaves.begin(), leaf_of);
   const std::string_view similar = nearest_word(leaf_of(unknown), leaves);
   const auto at = std::find(leaves.begin(), leaves.end(), similar);
-  if (at != leaves.end()) return siblings[static_cast<size_t>(at - leaves.begin())];
-  return nearest_word(unknown, {known.begin(), known.end()});
+  return at == leaves.end() ? std::string_view() : paths[static_cast<size_t>(at - leaves.begin())];
+}
+
+// In the order that hint_at_key promises.
+MeantKey nearest_key(std::string_view unknown, const std::vector<std::string>& known) {
+  if (auto meant = meant_by_others(leaf_of(unknown), known)) {
+    std::string sibling = join_json_path(parent_of(unknown), leaf_of(meant->key));
+    if (std::ranges::find(known, sibling) != known.end()) meant->key = std::move(sibling);
+    return *meant;
+  }
+  if (const std::string_view same = with_leaf(leaf_of(unknown), known); !same.empty()) return {std::string(same), {}};
+  std::vector<std::string_view> siblings;
+  for (const std::string& path : known)
+    if (parent_of(path) == parent_of(unknown)) siblings.emplace_back(path);
+  if (const std::string_view sibling = with_similar_leaf(unknown, siblings); !sibling.empty())
+    return {std::string(sibling), {}};
+  return {std::string(with_similar_leaf(unknown, {known.begin(), known.end()})), {}};
+}
+
+// `shards[].file` as it can be typed: `shards[0].file`.
+MeantKey with_indices(MeantKey meant) {
+  for (size_t open = meant.key.find("[]"); open != std::string::npos; open = meant.key.find("[]"))
+    meant.key.insert(open + 1, 1, '0');
+  return meant;
 }
 
 struct RenamedKey {
@@ -79,8 +102,22 @@ constexpr std::array<RenamedKey, 4> kRenamed{{{"batch", "batch_size"},
 
 }  // namespace
 
-std::string nearest_key_path(std::string unknown_path, const Describe& prototype) {
-  return std::string(nearest_path(without_indices(std::move(unknown_path)), PathLister().list(prototype)));
+std::vector<std::string> key_paths(const Describe& prototype) { return PathLister().list(prototype); }
+
+std::string hint_at_key(const std::string& unknown_path, const Describe& prototype) {
+  const std::string unknown = without_indices(unknown_path);
+  MeantKey meant = nearest_key(unknown, key_paths(prototype));
+  if (parent_of(meant.key) == parent_of(unknown) && !meant.key.empty())
+    meant.key = join_json_path(parent_of(unknown_path), leaf_of(meant.key));  // of the same element
+  return did_you_mean(with_indices(std::move(meant)).text());
+}
+
+std::optional<MeantKey> key_named(std::string_view word, const Describe& prototype) {
+  const std::vector<std::string> known = key_paths(prototype);
+  if (auto meant = meant_by_others(word, known)) return meant;
+  const std::string_view same = with_leaf(word, known);
+  if (same.empty()) return std::nullopt;
+  return with_indices({std::string(same), {}});
 }
 
 std::string_view renamed_key(std::string_view old) {
@@ -94,7 +131,7 @@ std::string renamed_key_path(std::string unknown_path, const Describe& prototype
   const std::string_view today = renamed_key(leaf_of(path));
   if (today.empty()) return {};
   const std::string renamed = join_json_path(parent_of(path), today);
-  const std::vector<std::string> known = PathLister().list(prototype);
+  const std::vector<std::string> known = key_paths(prototype);
   return std::find(known.begin(), known.end(), renamed) == known.end() ? "" : renamed;
 }
 

@@ -1,16 +1,26 @@
 // Which key of a described struct was meant by one it does not know.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_fields.h"
+#include "base/key_synonyms.h"
 
 namespace segue {
 
-// The path of the key most likely meant by `unknown_path` ("model.mem_length"), with `[]` for list indices; "" when
-// none is close: the same key elsewhere, else a similar key in the same object, else a similar path.
-std::string nearest_key_path(std::string unknown_path, const Describe& prototype);
+// The paths of all keys, those of a list with `[]`: "shards[].file".
+std::vector<std::string> key_paths(const Describe& prototype);
+
+// "; did you mean model.mem_len?" for the key most likely meant by `unknown_path` ("model.mem_length"); "" when there
+// is none: what other programs call so, else the same key elsewhere, else a similar key in the same object, else
+// anywhere.
+std::string hint_at_key(const std::string& unknown_path, const Describe& prototype);
+
+// The one key that a word without its path names for certain: by its own name, or by that of other programs.
+std::optional<MeantKey> key_named(std::string_view word, const Describe& prototype);
 
 // What a key or flag of earlier versions is called today ("batch_size" for "batch"); "" for any other.
 std::string_view renamed_key(std::string_view old);

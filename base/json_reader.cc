@@ -133,8 +133,7 @@ class Reader : public JsonFields {
   void report_unknown(const Describe& prototype) const {
     const std::string renamed = renamed_key_path(unknown_, prototype);
     if (!renamed.empty()) raise_(fmt::format("{}: {}: renamed to {}", source_, unknown_, renamed));
-    raise_(
-        fmt::format("{}: {}: unknown key{}", source_, unknown_, did_you_mean(nearest_key_path(unknown_, prototype))));
+    raise_(fmt::format("{}: {}: unknown key{}", source_, unknown_, hint_at_key(unknown_, prototype)));
   }
 
   const Json absent_struct_ = Json::object();

@@ -67,12 +67,18 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t replacement)
 // Replacing costs as much as dropping and adding: fewer when more letters stay in their order.
 size_t letters_lost(std::string_view a, std::string_view b) { return edit_distance(a, b, 2); }
 
+// Words that differ by more are not each other's misspellings.
+size_t farthest_typo(size_t length) {
+  if (length < 3) return 1;
+  return std::clamp<size_t>(length / 3, 2, 4);
+}
+
 }  // namespace
 
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.size() > 128) return {};  // nobody mistypes a known key into this
   std::string_view best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 2) + 1;
+  size_t best_distance = farthest_typo(word.size()) + 1;
   for (const std::string_view candidate : candidates) {
     const size_t longer = std::max(word.size(), candidate.size());
     const size_t shorter = std::min(word.size(), candidate.size());

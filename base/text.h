@@ -9,12 +9,15 @@
 
 namespace segue {
 
-std::string human_bytes(int64_t bytes);      // "1.5 GiB"
-std::string human_count(int64_t count);      // "41,055,436"
-std::string human_duration(double seconds);  // "2 h 05 min", "3 min 20 s", "4.2 s"
+std::string human_bytes(int64_t bytes);                     // "1.5 GiB"
+std::string human_count(int64_t count);                     // "41,055,436"
+std::string plural(int64_t count, std::string_view noun);   // "token" of 1, "tokens" of others
+std::string counted(int64_t count, std::string_view noun);  // "1 token", "2,048 tokens"
+std::string human_duration(double seconds);                 // "2 h 05 min", "3 min 20 s", "4.2 s"
 
-// The candidate with the smallest edit distance to `word`, or "" when none is close enough to be meant. Case does not
-// count, nor which dash; of equals the one that keeps more of the word's letters in their order, then the first.
+// The candidate with the smallest edit distance to `word`, or "" when all differ in more than a third of its letters or
+// in more than four. Case does not count, nor which dash; of equals the one that keeps more of the word's letters in
+// their order, then the first.
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates);
 
 // "; did you mean NEAR?" at the end of an error; nothing without such a word.

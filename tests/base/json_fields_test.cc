@@ -91,7 +91,7 @@ TEST(JsonFields, NamesTheNearestKeyOfAnUnknownOne) {
   EXPECT_EQ(error_of(R"({"name": "n", "mem_len": 3})"), "f: mem_len: unknown key; did you mean model.mem_len?");
   EXPECT_EQ(error_of(R"({"name": "n", "modle": {}})"), "f: modle: unknown key; did you mean model?");
   EXPECT_EQ(error_of(R"({"name": "n", "parts": [{"file": "a"}, {"file": "b", "tokns": 1}]})"),
-            "f: parts[1].tokns: unknown key; did you mean parts[].tokens?");
+            "f: parts[1].tokns: unknown key; did you mean parts[1].tokens?");
   EXPECT_EQ(error_of(R"({"name": "n", "qqqqqqqqqqqq": 1})"), "f: qqqqqqqqqqqq: unknown key");
   EXPECT_EQ(error_of(R"({"name": "n", "a\nb": 1})"), "f: \"a\\nb\": unknown key");
 }

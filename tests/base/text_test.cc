@@ -67,6 +67,15 @@ TEST(NearestWord, FindsTheTypoAndOnlyThat) {
   EXPECT_EQ(nearest_word("x", {}), "");
 }
 
+TEST(NearestWord, IsNoneWhereMoreThanAThirdDiffers) {
+  EXPECT_EQ(nearest_word("learning_rate", {"log_interval"}), "");
+  EXPECT_EQ(nearest_word("gradient_clip", {"tgt_len", "batch_chunk"}), "");
+  EXPECT_EQ(nearest_word("hidden_size", {"init", "d_inner"}), "");
+  EXPECT_EQ(nearest_word("epochs", {"report", "seed"}), "");
+  EXPECT_EQ(nearest_word("lr", {"seed", "kind"}), "");
+  EXPECT_EQ(nearest_word("trian", {"train", "tasks"}), "train");
+}
+
 TEST(NearestWord, DoesNotCountCaseAndDashes) {
   const std::vector<std::string_view> words{"adam", "adamw", "--mem-len"};
   EXPECT_EQ(nearest_word("AdamW", words), "adamw");
