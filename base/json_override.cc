@@ -1,6 +1,9 @@
 // Overrides as JSON.
 #include "base/json_override.h"
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 namespace segue {
@@ -17,29 +20,136 @@ Json parse_value(std::string_view text, std::string_view source) {
   return value;
 }
 
+// The numbers of "[3][0]"; nothing for other text.
+std::optional<std::vector<size_t>> parse_indices(std::string_view text) {
+  std::vector<size_t> indices;
+  while (!text.empty()) {
+    size_t index = 0;
+    const size_t close = text.find(']');
+    if (text.front() != '[' || close == std::string_view::npos) return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + close, index);
+    if (error != std::errc() || end != text.data() + close) return std::nullopt;
+    indices.push_back(index);
+    text.remove_prefix(close + 1);
+  }
+  return indices;
+}
+
+// "patterns[0].stride" as patterns, 0 and stride; a name whose brackets hold no number is a key as it stands.
+std::vector<Override::Step> parse_path(std::string_view keys) {
+  std::vector<Override::Step> path;
+  for (bool is_last = false; !is_last;) {
+    const size_t dot = keys.find('.');
+    is_last = dot == std::string_view::npos;
+    const std::string_view part = keys.substr(0, dot);
+    const size_t open = std::min(part.find('['), part.size());
+    const auto indices = parse_indices(part.substr(open));
+    path.emplace_back(std::string(indices ? part.substr(0, open) : part));
+    if (indices) path.insert(path.end(), indices->begin(), indices->end());
+    if (!is_last) keys.remove_prefix(dot + 1);
+  }
+  return path;
+}
+
+std::string text_of(std::span<const Override::Step> path) {
+  std::string text;
+  for (const Override::Step& step : path) {
+    if (const auto* key = std::get_if<std::string>(&step))
+      text = join_json_path(text, *key);
+    else
+      text += index_in_path(static_cast<int64_t>(std::get<size_t>(step)));
+  }
+  return text;
+}
+
+// An object's keys go into the object that is there; anything else replaces what is there.
+void merge(Json& into, const Json& value) {
+  if (!value.is_object() || !into.is_object()) {
+    into = value;
+    return;
+  }
+  for (const auto& [key, part] : value.items()) merge(into[key], part);
+}
+
+void add_keys(const Json& value, const std::string& path, std::vector<std::string>& keys) {
+  if (!value.is_object() || value.empty()) return keys.push_back(path);
+  for (const auto& [key, part] : value.items()) add_keys(part, join_json_path(path, key), keys);
+}
+
 }  // namespace
+
+Json Override::document() const {
+  Json document = value;
+  for (auto step = path.rbegin(); step != path.rend(); ++step) {
+    Json parent;
+    if (const auto* key = std::get_if<std::string>(&*step))
+      parent[*key] = std::move(document);
+    else
+      parent.push_back(std::move(document));
+    document = std::move(parent);
+  }
+  return document;
+}
 
 std::string override_source(const std::string& text, std::string_view given) {
   return fmt::format("{} {}", given, printable_line(text, kLongestShown));
 }
 
-Json parse_override(const std::string& text, std::string_view given, std::string_view example) {
-  const std::string source = override_source(text, given);
+Override parse_override(const std::string& text, std::string_view given, std::string_view example) {
+  std::string source = override_source(text, given);
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw ConfigError("{}: expected KEY=VALUE, as in {}", source, example);
-  Json document = parse_value(std::string_view(text).substr(equals + 1), source);
-  std::string_view keys = std::string_view(text).substr(0, equals);
-  while (true) {
-    const size_t dot = keys.rfind('.');
-    const std::string innermost(keys.substr(dot + 1));  // npos + 1 is 0
-    Json parent = Json::object();
-    parent[innermost] = std::move(document);
-    document = std::move(parent);
-    if (dot == std::string_view::npos) break;
-    keys = keys.substr(0, dot);
+  Json value = parse_value(std::string_view(text).substr(equals + 1), source);
+  return {.source = std::move(source),
+          .path = parse_path(std::string_view(text).substr(0, equals)),
+          .value = std::move(value)};
+}
+
+void apply_override(const Override& change, Json& document) {
+  Json* at = &document;
+  for (size_t i = 0; i < change.path.size(); ++i) {
+    const std::string here = text_of(std::span(change.path).first(i));
+    if (const auto* key = std::get_if<std::string>(&change.path[i])) {
+      if (at->is_array())
+        throw ConfigError("{}: {}: expected an element of the list, as in {}[0].{}, found the key {}", change.source,
+                          here, here, *key, *key);
+      if (!at->is_object()) *at = Json::object();
+      at = &(*at)[*key];
+      continue;
+    }
+    const size_t index = std::get<size_t>(change.path[i]);
+    const size_t size = at->is_array() ? at->size() : 0;
+    if (index >= size)
+      throw ConfigError("{}: {}: expected a list of more than {} elements in the file, found {}", change.source, here,
+                        index,
+                        at->is_null()    ? "none"
+                        : at->is_array() ? fmt::format("{}", size)
+                                         : describe_json(*at));
+    at = &(*at)[index];
   }
-  return document;
+  merge(*at, change.value);
+}
+
+std::vector<std::string> keys_of(const Override& change) {
+  std::vector<std::string> keys;
+  add_keys(change.value, text_of(change.path), keys);
+  return keys;
+}
+
+std::string blamed_source(std::string_view file, std::span<const std::string> overrides, const RuleHolds& holds) {
+  const auto with = [file](std::span<const std::string> blamed) {
+    std::string source(file);
+    for (const std::string& text : blamed)
+      source += fmt::format("{}{}", source.size() == file.size() ? " with " : " ", override_source(text));
+    return source;
+  };
+  for (size_t i = overrides.size(); i-- > 0;) {
+    std::vector<std::string> others(overrides.begin(), overrides.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (holds(others)) return with(overrides.subspan(i, 1));
+  }
+  return holds({}) ? with(overrides) : std::string(file);
 }
 
 Json parse_with_schema(std::string_view text, std::string_view source) {

@@ -51,8 +51,11 @@ void check_stages(const Config& config, std::string_view source) {
     };
     expect(stage.until_step > after, "until_step", fmt::format("above {}, where the stage before it ends", after),
            stage.until_step);
-    expect(stage.until_step < config.training.max_step, "until_step",
-           fmt::format("less than training.max_step = {}", config.training.max_step), stage.until_step);
+    if (stage.until_step >= config.training.max_step)
+      throw ConfigError(
+          "{}: training.stages[{}].until_step: expected less than training.max_step = {}, found {}; shorten the stages "
+          "(training.stages[{}].until_step=STEP) or train without (training.stages=[])",
+          source, i, config.training.max_step, stage.until_step, i);
     expect(stage.tgt_len <= config.training.tgt_len, "tgt_len",
            fmt::format("at most training.tgt_len = {}", config.training.tgt_len), stage.tgt_len);
     expect(stage.mem_len <= config.model.mem_len, "mem_len",

@@ -20,10 +20,18 @@ namespace {
 constexpr const char* kExampleOverride = "model.mem_len=256";
 constexpr const char* kRole = "x-role";  // of a key in the schema
 
-Json parse_config_override(const std::string& text, std::string_view given = "--set") {
-  Json document = parse_override(text, given, kExampleOverride);
-  check_keys<Config>(document, override_source(text, given));
-  return document;
+Override parse_config_override(const std::string& text, std::string_view given = "--set") {
+  Override change = parse_override(text, given, kExampleOverride);
+  check_keys<Config>(change.document(), change.source);
+  return change;
+}
+
+Config read_config(std::string_view text, std::span<const std::string> overrides, std::string_view source) {
+  const Json document = parse_with_overrides<Config>(text, source, overrides, kExampleOverride);
+  auto config = read_fields<ConfigError, Config>(document, source);
+  name_position_rows(config.model, config.training.tgt_len);
+  check_combinations(config, source);
+  return config;
 }
 
 // "model.mem_len" and the like, of all values.
@@ -77,9 +85,9 @@ ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string
   Json document{{"model", Json(write_fields(model))}};
   const OrderedJson schema = schema_of<Config>();
   for (const std::string& override_text : overrides) {
-    const Json part = parse_config_override(override_text, given);
-    check_roles(part, schema, "", override_source(override_text, given));
-    document.merge_patch(part);
+    const Override change = parse_config_override(override_text, given);
+    check_roles(change.document(), schema, "", change.source);
+    apply_override(change, document);
   }
   return read_fields<ConfigError, ModelConfig>(document["model"], given);
 }
@@ -88,11 +96,9 @@ ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
   refuse_other_kinds(text, source);
-  const Json document = parse_with_overrides<Config>(text, source, overrides, kExampleOverride);
-  auto config = read_fields<ConfigError, Config>(document, source);
-  name_position_rows(config.model, config.training.tgt_len);
-  check_combinations(config, source);
-  return config;
+  return read_overridden<Config>(source, overrides, [text](std::span<const std::string> some, std::string_view blamed) {
+    return read_config(text, some, blamed);
+  });
 }
 
 Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
@@ -112,12 +118,8 @@ void check_use_overrides(std::span<const std::string> overrides, std::string_vie
 std::vector<std::string> overridden_keys(std::span<const std::string> overrides) {
   std::vector<std::string> keys;
   for (const std::string& override_text : overrides) {
-    const Json values = parse_config_override(override_text).flatten();
-    for (const auto& [pointer, value] : values.items()) {
-      std::string key = pointer.substr(std::min<size_t>(1, pointer.size()));
-      std::replace(key.begin(), key.end(), '/', '.');
-      keys.push_back(std::move(key));
-    }
+    const std::vector<std::string> changed = keys_of(parse_config_override(override_text));
+    keys.insert(keys.end(), changed.begin(), changed.end());
   }
   return keys;
 }

@@ -144,11 +144,14 @@ void TaskSpec::describe(JsonFields& fields) {
 }
 
 TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
-  const Json document = parse_with_overrides<TaskSpec>(text, source, overrides, "vocabulary=64");
-  auto spec = read_fields<ConfigError, TaskSpec>(document, source);
-  check_kinds<ConfigError>(spec, source);
-  check_splits(spec, source);
-  return spec;
+  return read_overridden<TaskSpec>(
+      source, overrides, [text](std::span<const std::string> some, std::string_view blamed) {
+        const Json document = parse_with_overrides<TaskSpec>(text, blamed, some, "vocabulary=64");
+        auto spec = read_fields<ConfigError, TaskSpec>(document, blamed);
+        check_kinds<ConfigError>(spec, blamed);
+        check_splits(spec, blamed);
+        return spec;
+      });
 }
 
 TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides) {

@@ -100,11 +100,14 @@ class Repository:
 
     @functools.cache
     def keys(self, command=""):
-        """The keys of a config, or of what else the command reads."""
+        """The keys of a config, or of what else the command reads; those of an element of a list as list[]."""
         def below(schema, path):
             for key, node in schema.get("properties", {}).items():
                 yield path + key
                 yield from below(node, f"{path}{key}.")
+                if "items" in node:
+                    yield f"{path}{key}[]"
+                    yield from below(node["items"], f"{path}{key}[].")
         schema = self.root / "configs" / ("tasks.schema.json" if command == "tasks" else "segue.schema.json")
         return set(below(json.loads(schema.read_text(encoding="utf-8")), ""))
 
@@ -170,7 +173,7 @@ def program_problems(repository, arguments):
         return
     yield from (f"{' '.join(['segue', *command])} has no {flag}" for flag in flags_in(arguments) if flag not in allowed)
     for flag, value in zip(arguments, arguments[1:]):
-        if flag == "--set" and value.split("=")[0] not in repository.keys(*command[:1]):
+        if flag == "--set" and re.sub(r"\[\d+\]", "[]", value.split("=")[0]) not in repository.keys(*command[:1]):
             yield f"no key of a config is called {value.split('=')[0]}"
 
 

@@ -15,7 +15,8 @@ case "$*" in
   *) echo "unknown" >&2; exit 2 ;;
 esac
 """
-SCHEMA = {"properties": {"model": {"properties": {"mem_len": {}}}, "seed": {}}}
+SCHEMA = {"properties": {"model": {"properties": {"mem_len": {}}}, "seed": {},
+                         "stages": {"items": {"properties": {"tgt_len": {}}}}}}
 
 
 class CheckDocs(unittest.TestCase):
@@ -50,6 +51,7 @@ class CheckDocs(unittest.TestCase):
         self.assertEqual(self.problems({
             "README.md": "```\nsegue=build/segue    # the program: it's here\n"
                          "$segue train configs/quick.json --set model.mem_len=2 --run runs/{a,b}/c -q\n"
+                         "segue train CONFIG --set 'stages[0].tgt_len=2' --set stages=[]\n"
                          "mpirun --np 4 segue train CONFIG \\\n  --quiet > log\n"
                          "segue bench step configs/$name.json --vocab-size 3 && other --flag\n"
                          "segue COMMAND --help; launch/run --fast=3 --set x\n"
@@ -74,6 +76,7 @@ class CheckDocs(unittest.TestCase):
         self.expect_one("```\nFOO=1 segue teach --run x\n```\n", "there is no command segue teach")
         self.expect_one("```\nsegue train \\\n  --set model.memlen=3\n```\n",
                         "README.md:2: no key of a config is called model.memlen")
+        self.expect_one("```\nsegue train --set stages.tgt_len=3\n```\n", "no key of a config is called stages.tgt_len")
         self.expect_one("```\nsegue train configs/none.json\n```\n", "names configs/none.json")
         self.expect_one("```\nlaunch/run --slow\n```\n", "launch/run has no --slow", **{"launch/run": "--fast"})
 

@@ -44,7 +44,8 @@ TEST(Combinations, StagesAreInOrderAndShorterThanTheEnd) {
                             R"({"until_step": 3, "tgt_len": 8, "mem_len": 8}])"),
             "c: training.stages[1].until_step: expected above 3, where the stage before it ends, found 3");
   EXPECT_EQ(error_of_stages(R"([{"until_step": 9, "tgt_len": 8, "mem_len": 0}])"),
-            "c: training.stages[0].until_step: expected less than training.max_step = 9, found 9");
+            "c: training.stages[0].until_step: expected less than training.max_step = 9, found 9; shorten the stages "
+            "(training.stages[0].until_step=STEP) or train without (training.stages=[])");
   EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 33, "mem_len": 0}])"),
             "c: training.stages[0].tgt_len: expected at most training.tgt_len = 32, found 33");
   EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 8, "mem_len": 17}])"),

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -104,6 +105,81 @@ TEST(Config, UnknownKeysNameTheNearest) {
             "c.json: model.clamp_len: unknown key; did you mean model.position.clamp_len?");
   EXPECT_EQ(error_of(R"({"dta": {"path": "d"}})"), "c.json: dta: unknown key; did you mean data?");
   EXPECT_EQ(error_of(R"({"data": {"path": "d", "volume": 256}})"), "c.json: data.volume: unknown key");
+}
+
+TEST(Config, KeysOfOtherProgramsAreKnown) {
+  const auto suggested = [](const std::string& key) {
+    const std::string error = override_error(key + "=1");
+    const std::string begin = fmt::format("--set {0}=1: {0}: unknown key; did you mean ", key);
+    return error.starts_with(begin) ? error.substr(begin.size()) : error;
+  };
+  for (const auto& [key, ours] :
+       std::map<std::string, std::string>{{"learning_rate", "optimizer.lr?"},
+                                          {"training.learning_rate", "optimizer.lr?"},
+                                          {"training.gradient_clip", "optimizer.clip?"},
+                                          {"optimizer.max_grad_norm", "optimizer.clip?"},
+                                          {"model.hidden_size", "model.d_model?"},
+                                          {"model.n_embd", "model.d_model?"},
+                                          {"model.n_layers", "model.n_layer?"},
+                                          {"model.num_heads", "model.n_head?"},
+                                          {"model.attention_dropout", "model.dropatt?"},
+                                          {"model.resid_pdrop", "model.dropout?"},
+                                          {"training.bptt", "training.tgt_len?"},
+                                          {"block_size", "training.tgt_len?"},
+                                          {"context_length", "training.tgt_len?"},
+                                          {"evaluation.seq_len", "evaluation.tgt_len?"},
+                                          {"training.epochs", "training.max_step, which counts steps?"},
+                                          {"max_iters", "training.max_step?"},
+                                          {"warmup_steps", "schedule.warmup_step?"},
+                                          {"training.weight_decay", "optimizer.weight_decay?"},
+                                          {"training.seed", "seed?"},
+                                          {"fp16", "training.precision?"},
+                                          {"model.stride", "model.visibility.patterns[0].stride?"}})
+    EXPECT_EQ(suggested(key), ours);
+  EXPECT_EQ(override_error("label_smoothing=0.1"), "--set label_smoothing=0.1: label_smoothing: unknown key");
+}
+
+TEST(Config, OverridesReachElementsOfLists) {
+  const std::string text = R"({"data": {"path": "d"}, "model": {"visibility": {"kind": "sparse", "patterns": [
+      {"kind": "window", "window": 9}, {"kind": "strided", "stride": 4}]}, "head": {"kind": "adaptive", "cutoffs": [5, 9]}}})";
+  const Config config = parse(text, {"model.visibility.patterns[1].stride=8", "model.head.cutoffs[0]=7",
+                                     R"(model.visibility.patterns[0]={"window": 3})"});
+  EXPECT_EQ(config.model.visibility.patterns[1].stride, 8);
+  EXPECT_EQ(config.model.visibility.patterns[0].window, 3);
+  EXPECT_THAT(config.model.head.cutoffs, testing::ElementsAre(7, 9));
+  const auto error = [&text](const std::string& override_text) { return error_of(text, {override_text}); };
+  EXPECT_EQ(error("model.visibility.patterns.stride=8"),
+            "--set model.visibility.patterns.stride=8: model.visibility.patterns: expected an element of the list, as "
+            "in model.visibility.patterns[0].stride, found the key stride");
+  EXPECT_EQ(error("model.visibility.patterns[2].stride=8"),
+            "--set model.visibility.patterns[2].stride=8: model.visibility.patterns: expected a list of more than 2 "
+            "elements in the file, found 2");
+  EXPECT_EQ(error("model.layers[0].score=8"),
+            "--set model.layers[0].score=8: model.layers: expected a list of more than 0 elements in the file, found "
+            "none");
+  EXPECT_EQ(error("model.visibility.patterns[1].strid=8"),
+            "--set model.visibility.patterns[1].strid=8: model.visibility.patterns[1].strid: unknown key; did you mean "
+            "model.visibility.patterns[1].stride?");
+  EXPECT_EQ(error("model.head.cutoffs[1]=x"),
+            "--set model.head.cutoffs[1]=x: model.head.cutoffs[1]: expected an integer >= 1 and <= 2147483647, found "
+            "\"x\"");
+  EXPECT_THAT(overridden_keys({{"model.visibility.patterns[1].stride=8"}}),
+              testing::ElementsAre("model.visibility.patterns[1].stride"));
+}
+
+TEST(Config, ARuleBrokenByAnOverrideBlamesIt) {
+  const std::string text = R"({"data": {"path": "d"}, "training": {"batch_size": 8, "max_step": 90,
+      "stages": [{"until_step": 60, "tgt_len": 64, "mem_len": 0}]}})";
+  const std::string rule = "training.stages[0].until_step: expected less than training.max_step = 30, found 60; ";
+  const std::string batch = "training.batch_chunk: expected at most training.batch_size = ";
+  EXPECT_THAT(error_of(text, {"seed=3", "training.max_step=30"}),
+              testing::StartsWith("c.json with --set training.max_step=30: " + rule));
+  EXPECT_EQ(error_of(text, {"training.batch_size=2", "training.batch_chunk=4", "seed=3"}),
+            "c.json with --set training.batch_chunk=4: " + batch + "2, found 4");
+  EXPECT_NO_THROW(parse(text, {"training.max_step=30", "training.stages=[]"}));
+  EXPECT_NO_THROW(parse(text, {"training.max_step=30", "training.stages[0].until_step=20"}));
+  const std::string broken = R"({"data": {"path": "d"}, "training": {"batch_chunk": 9}})";
+  EXPECT_EQ(error_of(broken, {"seed=3"}), "c.json: " + batch + "8, found 9");
 }
 
 TEST(Config, WrongValuesNameExpectedAndFound) {

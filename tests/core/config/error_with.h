@@ -1,17 +1,21 @@
-// The error of a small config with overrides, as tests of combinations compare it.
+// The error of a small config whose file says what overrides do, as tests of combinations compare it.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_override.h"
 #include "core/config/config.h"
 #include "tests/message_of.h"
 
 namespace segue {
 
 inline std::string error_with(const std::vector<std::string>& overrides) {
-  return message_of<ConfigError>([&] { parse_config(R"({"data": {"path": "d"}})", "c", overrides); });
+  return message_of<ConfigError>([&] {
+    const Json document = parse_with_overrides<Config>(R"({"data": {"path": "d"}})", "c", overrides, "KEY=VALUE");
+    parse_config(document.dump(), "c");
+  });
 }
 
 }  // namespace segue

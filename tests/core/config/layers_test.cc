@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "core/config/config.h"
 #include "core/config/position_terms.h"
+#include "tests/core/config/error_with.h"
 #include "tests/message_of.h"
 
 namespace segue {
@@ -22,7 +23,9 @@ Config config_of_layers(const std::string& layers, std::vector<std::string> over
 }
 
 std::string error_of_layers(const std::string& layers, const std::vector<std::string>& overrides = {}) {
-  return message_of<ConfigError>([&] { config_of_layers(layers, overrides); });
+  std::vector<std::string> all = overrides;
+  all.push_back("model.layers=" + layers);
+  return error_with(all);
 }
 
 TEST(Layers, HaveTheirOwnObjectsOrTheModels) {
