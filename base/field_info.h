@@ -39,7 +39,8 @@ struct FlagInfo {
   std::string_view value = {};  // what stands for its value in help: "FILE"; empty: its type
   std::string_view alias = {};  // "-o"
   bool is_positional = false;
-  bool is_repeated = false;  // a list, given element by element, which adds to what is there
+  bool may_be_unnamed = false;  // words that belong to no flag are its own
+  bool is_repeated = false;     // a list, given element by element, which adds to what is there
 };
 
 // Whether a std::optional holds a value.

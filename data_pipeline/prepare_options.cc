@@ -40,9 +40,9 @@ void PrepareOptions::describe(JsonFields& fields) {
   fields.optional("train", train, {.meaning = "files of split train", .flag = {.value = "FILE"}});
   fields.optional("valid", valid, {.meaning = "files of split valid", .flag = {.value = "FILE"}});
   fields.optional("test", test, {.meaning = "files of split test", .flag = {.value = "FILE"}});
-  fields.optional(
-      "input", input,
-      {.meaning = "files to be joined and cut by --split instead; - is standard input", .flag = {.value = "FILE"}});
+  fields.optional("input", input,
+                  {.meaning = "files to be joined and cut by --split instead; - is standard input",
+                   .flag = {.value = "FILE", .may_be_unnamed = true}});
   fields.optional(
       "split", fractions,
       {.meaning = "shares of train, valid and test in --input, sum 1; or their sizes in bytes or raw tokens",

@@ -50,7 +50,8 @@ std::span<const std::string_view> choices_of(EvaluationMemory /*memory*/) {
 }
 
 void EvaluationSettings::describe(JsonFields& fields) {
-  fields.optional("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
+  fields.optional("checkpoint", checkpoint,
+                  {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
   fields.optional("data", data,
                   {.meaning = "directory of the prepared dataset; none: that which the run was trained on",
                    .flag = {.value = "DIR"}});

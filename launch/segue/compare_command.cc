@@ -72,7 +72,7 @@ struct CompareOptions {
                     {.meaning = "train and measure this run alone, of those that --dry-run numbers", .minimum = 1});
     fields.optional("dry_run", dry_run, {.meaning = "only list the runs and which of them are done"});
     fields.optional("json", json, {.meaning = "print JSON: the result, as in result.json, or with --dry-run the runs"});
-    fields.optional("quiet", quiet, {.meaning = "no progress; warnings and errors only"});
+    fields.optional("quiet", quiet, {.meaning = "no progress; warnings and errors only", .flag = {.alias = "-q"}});
   }
 };
 

@@ -81,7 +81,8 @@ struct ExportOptions {
   std::string args;  // empty: not written
 
   void describe(JsonFields& fields) {
-    fields.required("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
+    fields.required("checkpoint", checkpoint,
+                    {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
     fields.optional("format", format, {.meaning = "program the weights are for"});
     fields.required("output", output,
                     {.meaning = "file to write (safetensors); huggingface: directory", .flag = {.value = "PATH"}});

@@ -54,7 +54,7 @@ struct EvalOptions {
     fields.optional("config", config, {.meaning = "settings as JSON; flags replace them", .flag = {.value = "FILE"}});
     settings.describe(fields);
     fields.optional("json", json, {.meaning = "print JSON, as in evaluation.json"});
-    fields.optional("quiet", quiet, {.meaning = "no progress line"});
+    fields.optional("quiet", quiet, {.meaning = "no progress line", .flag = {.alias = "-q"}});
   }
 };
 

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
+#include "launch/segue/usage_error.h"
 
 namespace segue {
 
@@ -86,7 +88,9 @@ class FlagReader : public JsonFields {
     const char* const end = word().data() + word().size();
     const auto [parsed, error] = std::from_chars(word().data(), end, read);
     const bool is_number = error == std::errc() && parsed == end && std::isfinite(static_cast<double>(read));
-    if (!is_number || !is_in_range(static_cast<double>(read), info)) fail(expected_number(kind, info));
+    if (!is_number || !is_in_range(static_cast<double>(read), info))
+      fail(expected_number(kind, info),
+           element_ > 0 && path_exists(word()) ? "; a file without a flag comes before a list of numbers" : "");
     value = read;
   }
 
@@ -164,12 +168,14 @@ class FlagMaker : public JsonFields {
     std::vector<std::string> details;
     if (!flag_.info.unit.empty()) details.emplace_back(flag_.info.unit);
     if (const std::string range = range_text(flag_.info); !range.empty()) details.push_back(range);
+    if (flag_.info.flag.may_be_unnamed) details.push_back(fmt::format("{} may be left out", flag_.name));
     return details.empty() ? text : fmt::format("{} ({})", text, fmt::join(details, "; "));
   }
 
   void add() {
     const FlagInfo& told = flag_.info.flag;
-    const std::string names = told.alias.empty() ? flag_.name : fmt::format("{},{}", told.alias, flag_.name);
+    std::string names = told.alias.empty() ? flag_.name : fmt::format("{},{}", told.alias, flag_.name);
+    if (told.may_be_unnamed) names += "," + flag_.name.substr(2);
     const std::string meaning = description();  // CLI11 wants it const
     if (flag_.type.empty()) {
       const bool has_opposite = flag_.info.presence != Presence::kNotOptional;
@@ -210,6 +216,8 @@ CLI::App& add_described_command(CLI::App& app, const std::string& name, const st
 }
 
 void read_described_flags(const CLI::App& command, const Describe& describe) {
+  if (const std::string stray = stray_override(command); !stray.empty())
+    throw UsageError("{}: {}", command.get_name(), stray);
   Given words;
   FlagReader reader([&](const std::string& name) -> const Given* {
     const CLI::Option* option = command.get_option(name);

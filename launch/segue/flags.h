@@ -10,8 +10,9 @@
 //   };
 //   add_command(app, "report", "Write a page that shows and compares runs", kExamples, run_report);
 //
-// Key mem_len is flag --mem-len. A bool has no value, and a std::optional<bool> has --no-... beside it; numbers of a
-// list may stand between commas. What breaks the description is refused as a config is, with the name of the flag.
+// Key mem_len is flag --mem-len. One that may be unnamed also takes the words that belong to no flag. A bool has no
+// value, and a std::optional<bool> has --no-... beside it; numbers of a list may stand between commas. What breaks the
+// description is refused as a config is, with the name of the flag.
 #pragma once
 
 #include <functional>

@@ -51,8 +51,9 @@ struct GenerateOptions {
   bool quiet = false;
 
   void describe(JsonFields& fields) {
-    fields.required("checkpoint", checkpoint, {.meaning = kCheckpointMeaning, .flag = {.value = "DIR"}});
-    fields.optional("prompt", prompt, {.meaning = "text to continue"});
+    fields.required("checkpoint", checkpoint,
+                    {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
+    fields.optional("prompt", prompt, {.meaning = "text to continue", .flag = {.may_be_unnamed = true}});
     fields.optional(
         "prompt_file", prompt_file,
         {.meaning = "the same, of any length, from a file; - is standard input", .flag = {.value = "FILE"}});
@@ -71,7 +72,7 @@ struct GenerateOptions {
     describe_options(fields, model);
     fields.optional("json", json,
                     {.meaning = "write the samples, or the surprisals, here as JSON", .flag = {.value = "FILE"}});
-    fields.optional("quiet", quiet, {.meaning = "nothing but the text"});
+    fields.optional("quiet", quiet, {.meaning = "nothing but the text", .flag = {.alias = "-q"}});
   }
 };
 
@@ -268,7 +269,9 @@ GenerateOptions resolve(const GenerateOptions& given) {
 void run_generate(const GenerateOptions& given) try {
   const GenerateOptions options = resolve(given);
   if (!options.prompt && options.prompt_file.empty() && options.score.empty())
-    throw UsageError("generate: expected --prompt, --prompt-file or --score");
+    throw UsageError(
+        "generate: expected --prompt, --prompt-file or --score, as in: segue generate {} --prompt 'It was'",
+        shell_word(options.checkpoint));
   if (!options.json.empty()) check_writable(options.json);
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   check_effects(options, *logger);

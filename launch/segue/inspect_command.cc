@@ -47,6 +47,7 @@ struct InspectOptions {
   std::string mask;
   bool verify = false;
   bool json = false;
+  bool quiet = false;
 
   void describe(JsonFields& fields) {
     fields.required(
@@ -63,6 +64,7 @@ struct InspectOptions {
                      .flag = {.value = "FILE.svg"}});
     fields.optional("verify", verify, {.meaning = "read all of a dataset and compare checksums"});
     fields.optional("json", json, {.meaning = "print the same as JSON (docs/guide.md has its keys)"});
+    fields.optional("quiet", quiet, {.meaning = "no progress of --verify", .flag = {.alias = "-q"}});
   }
 };
 
@@ -144,7 +146,7 @@ void inspect_dataset(const InspectOptions& options) {
   }
   fmt::print("{}", visible_lines(describe(dataset)));
   if (!options.verify) return;
-  dataset.verify(false);
+  dataset.verify(options.quiet);
   fmt::print("every shard has the checksum of the manifest\n");
 }
 

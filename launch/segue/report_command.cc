@@ -1,11 +1,15 @@
 // segue report
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "core/report/report.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -31,7 +35,9 @@ struct ReportCommandOptions {
   std::string figures;
 
   void describe(JsonFields& fields) {
-    fields.required("runs", runs, {.meaning = "directories of runs", .flag = {.value = "DIR", .is_positional = true}});
+    fields.optional("runs", runs,
+                    {.meaning = "directories of runs; none: the one run in runs, where there is no other",
+                     .flag = {.value = "DIR", .is_positional = true}});
     fields.optional("output", output, {.meaning = "the page", .flag = {.value = "FILE"}});
     fields.optional("effective_context", effective_context,
                     {.meaning = "effective_context.json of a group of models", .flag = {.value = "FILE"}});
@@ -44,8 +50,25 @@ struct ReportCommandOptions {
   }
 };
 
+constexpr const char* kRuns = "runs";  // where segue train puts them
+
+// Those that were named, or the only one that there is.
+std::vector<std::filesystem::path> runs_of(const ReportCommandOptions& options) {
+  std::vector<std::filesystem::path> runs(options.runs.begin(), options.runs.end());
+  if (!runs.empty()) return runs;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(kRuns, none))
+    if (path_exists(entry.path() / "config.json")) runs.push_back(entry.path());
+  if (runs.size() == 1) return runs;
+  std::sort(runs.begin(), runs.end());
+  std::string command = "segue report";
+  for (const std::filesystem::path& run : runs) command += " " + shell_word(run.string());
+  if (runs.empty()) throw UsageError("report: expected runs, as in: {} runs/book; found none in {}", command, kRuns);
+  throw UsageError("report: expected the runs to show, of these: {}", command);
+}
+
 void run_report(const ReportCommandOptions& options) {
-  report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}};
+  report::ReportOptions wanted{.runs = runs_of(options)};
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
   if (!options.verdict.empty()) wanted.verdict = options.verdict;
   const report::Report made = report::make_report(wanted);

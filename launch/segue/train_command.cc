@@ -52,14 +52,14 @@ struct TrainOptions {
   std::optional<int64_t> ranks;
 
   void describe(JsonFields& fields) {
-    fields.optional(
-        "config", config,
-        {.meaning = "config file; not needed with --resume", .flag = {.value = "FILE", .is_positional = true}});
+    fields.optional("config", config,
+                    {.meaning = "config file, or with --resume the directory of a run",
+                     .flag = {.value = "FILE", .is_positional = true}});
     fields.optional("run", run,
                     {.meaning = "directory of the run; none: runs/NAME-OF-CONFIG", .flag = {.value = "DIR"}});
     describe_overrides(fields, overrides);
     fields.optional("resume", resume, {.meaning = "continue from the run's newest intact checkpoint"});
-    fields.optional("quiet", quiet, {.meaning = "warnings and errors only"});
+    fields.optional("quiet", quiet, {.meaning = "warnings and errors only", .flag = {.alias = "-q"}});
     fields.optional("dry_run", dry_run,
                     {.meaning = "only say what every rank would hold, and what a step would send, or why training "
                                 "would not start"});
@@ -67,6 +67,27 @@ struct TrainOptions {
                     {.meaning = "of a dry run: as if the job had so many; none: those that there are", .minimum = 1});
   }
 };
+
+bool is_run(const std::filesystem::path& path) {
+  return std::filesystem::is_directory(path) && path_exists(path / "config.json");
+}
+
+std::string resuming_command(const std::filesystem::path& run) {
+  return fmt::format("segue train --run {} --resume", shell_word(run.string()));
+}
+
+// `--resume RUN` names the run as `--run RUN` does.
+TrainOptions understood(TrainOptions options) {
+  if (options.config.empty() || !is_run(options.config)) return options;
+  if (!options.resume)
+    throw UsageError("{}: expected a config file, found a run; continue it with: {}", options.config,
+                     resuming_command(options.config));
+  std::error_code missing;
+  if (!options.run.empty() && !std::filesystem::equivalent(options.run, options.config, missing))
+    throw UsageError("--resume {} and --run {}: expected one of them", options.config, options.run);
+  options.run = std::exchange(options.config, "");
+  return options;
+}
 
 std::filesystem::path run_path(const TrainOptions& options) {
   if (!options.run.empty()) return options.run;
@@ -374,7 +395,8 @@ JobOptions job_options(const TrainingConfig& training, bool quiet) {
 }
 
 // An error in the config waits until the ranks can report it together.
-void run_train(const TrainOptions& options) {
+void run_train(const TrainOptions& given) {
+  const TrainOptions options = understood(given);
   RunDirectory run(run_path(options));
   Config config;
   const std::exception_ptr error = error_of([&] { config = resolve_config(options, run); });

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/json_paths.h"
 #include "base/text.h"
+#include "core/config/config.h"
 #include "launch/segue/command_tree.h"
 
 namespace segue {
@@ -25,16 +29,90 @@ std::string nearest(const std::string& word, const std::vector<std::string>& kno
   return did_you_mean(nearest_word(word, {known.begin(), known.end()}));
 }
 
-// What a flag of earlier versions is called today; "--" for any other.
-std::string renamed_flag(std::string flag) {
+// What other programs, and people, call a command.
+struct OtherName {
+  std::string_view name;
+  std::string_view command;
+};
+constexpr std::array kOtherNames{
+    OtherName{"benchmark", "bench"},  OtherName{"convert", "import"},     OtherName{"encode", "prepare"},
+    OtherName{"evaluate", "eval"},    OtherName{"evaluation", "eval"},    OtherName{"finetune", "train"},
+    OtherName{"fit", "train"},        OtherName{"info", "inspect"},       OtherName{"plot", "report"},
+    OtherName{"ppl", "eval"},         OtherName{"preprocess", "prepare"}, OtherName{"pretrain", "train"},
+    OtherName{"resume", "train"},     OtherName{"run", "train"},          OtherName{"sample", "generate"},
+    OtherName{"score", "generate"},   OtherName{"show", "inspect"},       OtherName{"surprisal", "generate"},
+    OtherName{"synthetic", "tasks"},  OtherName{"test", "eval"},          OtherName{"tokenize", "prepare"},
+    OtherName{"training", "train"},   OtherName{"valid", "eval"},         OtherName{"validate", "eval"},
+    OtherName{"visualize", "report"}, OtherName{"write", "generate"}};
+
+std::string nearest_command(const std::string& word, const std::vector<std::string>& commands) {
+  const auto* const other = std::ranges::find(kOtherNames, word, &OtherName::name);
+  if (other != kOtherNames.end() && std::ranges::find(commands, other->command) != commands.end())
+    return did_you_mean(other->command);
+  return nearest(word, commands);
+}
+
+// "mem_len" of "--mem-len".
+std::string key_of_flag(std::string flag) {
   flag.erase(0, flag.find_first_not_of('-'));
   std::replace(flag.begin(), flag.end(), '-', '_');
-  std::string today(renamed_key(flag));
-  std::replace(today.begin(), today.end(), '_', '-');
-  return "--" + today;
+  return flag;
+}
+
+std::string flag_of_key(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+// "model.mem_len=256"
+bool looks_like_override(const std::string& word) {
+  const auto is_of_key = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '[' || c == ']';
+  };
+  const size_t equals = word.find('=');
+  return equals != std::string::npos && equals > 0 && std::all_of(word.begin(), word.begin() + equals, is_of_key);
 }
 
 bool is_flag(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
+
+// Whether --set of this command takes every key of a config.
+bool sets_config_keys(const CLI::App& command) {
+  constexpr std::array<std::string_view, 3> kOthers{"tasks", "eval", "generate"};  // a task's keys, or those of use
+  const bool has_set = command.get_option_no_throw("--set") != nullptr;
+  const bool is_bench = command.get_parent() != nullptr && command.get_parent()->get_name() == "bench";
+  return has_set && (is_bench || std::ranges::find(kOthers, command.get_name()) == kOthers.end());
+}
+
+// What to type in place of a flag that the command does not have.
+std::string hint_at_flag(const CLI::App& command, const std::string& name, const std::vector<std::string>& flags) {
+  const std::string key = key_of_flag(name);
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional() && option->get_name(true) == key)
+      return fmt::format("; it goes without a flag, as in: {} {}", full_name(command), option->get_type_name());
+  std::vector<std::string> keys(flags.size());
+  std::transform(flags.begin(), flags.end(), keys.begin(), key_of_flag);
+  if (auto meant = meant_by_others(key, keys)) {
+    meant->key = flag_of_key(meant->key);
+    return did_you_mean(meant->text());
+  }
+  if (sets_config_keys(command)) {
+    const auto meant = key_named(key, [](JsonFields& fields) { Config{}.describe(fields); });
+    if (meant)
+      return fmt::format("; it is a key of the config: --set {}=VALUE{}", meant->key,
+                         meant->remark.empty() ? "" : fmt::format(", which {}", meant->remark));
+  }
+  return nearest(name, flags);
+}
+
+std::string describe_unknown_flag(const CLI::App& command, const std::string& place, const std::string& name) {
+  const std::vector<std::string> flags = flags_of(command);
+  const auto is_known = [&flags](const std::string& flag) { return std::ranges::find(flags, flag) != flags.end(); };
+  if (is_known(name))
+    return fmt::format("{}{}: expected behind the command, as in: {} {}", place, name, full_name(command), name);
+  const std::string renamed = flag_of_key(std::string(renamed_key(key_of_flag(name))));
+  if (is_known(renamed)) return fmt::format("{}{}: renamed to {}", place, name, renamed);
+  return fmt::format("{}unknown flag {}{}", place, name, hint_at_flag(command, name, flags));
+}
 
 // Explains unexpected words: the first where a command was expected, otherwise the first flag, since the words beside
 // it may be its values.
@@ -43,24 +121,59 @@ std::string describe_unknown(const CLI::App* app, const std::vector<std::string>
   const std::string place = command == app ? "" : command->get_name() + ": ";
   const std::vector<std::string> commands = names_of(commands_of(*command));
   if (!commands.empty() && !is_flag(words.front()))
-    return fmt::format("{}unknown command {}{}", place, words.front(), nearest(words.front(), commands));
+    return fmt::format("{}unknown command {}{}", place, words.front(), nearest_command(words.front(), commands));
   const auto flag = std::find_if(words.begin(), words.end(), is_flag);
-  if (flag == words.end()) return fmt::format("{}expected no argument \"{}\"", place, words.front());
-  const std::string name = flag->substr(0, flag->find('='));
-  const std::vector<std::string> flags = flags_of(*command);
-  const std::string renamed = renamed_flag(name);
-  if (std::find(flags.begin(), flags.end(), renamed) != flags.end())
-    return fmt::format("{}{}: renamed to {}", place, name, renamed);
-  return fmt::format("{}unknown flag {}{}", place, name, nearest(name, flags));
+  if (flag != words.end()) return describe_unknown_flag(*command, place, flag->substr(0, flag->find('=')));
+  const std::string stray = stray_override(*command, words);
+  return stray.empty() ? fmt::format("{}expected no argument \"{}\"", place, words.front()) : place + stray;
+}
+
+// The command as far as it was given.
+std::string typed(const CLI::App& command) {
+  std::string text = full_name(command);
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string flag = option->get_positional() ? "" : " " + option->get_name();
+    const bool is_repeated = !option->get_allow_extra_args();
+    if (option->count() > 0 && (option->get_expected_max() == 0 || !is_repeated)) text += flag;
+    if (option->get_expected_max() == 0) continue;
+    for (const std::string& word : option->results()) text += (is_repeated ? flag : "") + " " + shell_word(word);
+  }
+  return text;
+}
+
+// What is missing, with all that there is already; empty where that is a command.
+std::string describe_missing(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const std::string value = option->get_type_name();
+    const bool has_flag = option->nonpositional();
+    const std::string name = has_flag ? fmt::format("{} {}", option->get_name(), value) : value;
+    return fmt::format("{}: expected {}, as in: {} {}", command.get_name(),
+                       has_flag ? option->get_name() : fmt::format("a {}", option->get_name()), typed(command), name);
+  }
+  return {};
 }
 
 }  // namespace
 
+std::string stray_override(const CLI::App& command, std::vector<std::string> words) {
+  if (command.get_option_no_throw("--set") == nullptr) return {};
+  for (const CLI::Option* option : command.get_options())
+    if (!option->nonpositional()) words.insert(words.begin(), option->results().begin(), option->results().end());
+  for (const std::string& word : words)
+    if (looks_like_override(word) && !path_exists(word))
+      return fmt::format("{}: expected --set before each KEY=VALUE, as in: --set {}", word, shell_word(word));
+  return {};
+}
+
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const std::vector<std::string> unknown = app->remaining(true);
   const auto is = [&error](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
-  const bool is_unknown = is(CLI::ExitCodes::RequiredError) || is(CLI::ExitCodes::ExtrasError);
-  const std::string what = is_unknown && !unknown.empty() ? describe_unknown(app, unknown) : error.what();
+  const bool is_missing = is(CLI::ExitCodes::RequiredError);
+  std::string what;
+  if ((is_missing || is(CLI::ExitCodes::ExtrasError)) && !unknown.empty()) what = describe_unknown(app, unknown);
+  if (is_missing && what.empty()) what = describe_missing(*innermost(app));
+  if (what.empty()) what = error.what();
   return "segue: " + visible_line(what) + "; --help tells what there is\n";
 }
 

@@ -3,10 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace segue {
 
 // The error for an unknown command or flag: the word, and the one that was probably meant.
 std::string usage_error(const CLI::App* app, const CLI::Error& error);
+
+// What is wrong with a word that is KEY=VALUE, belongs to no flag and names no file, of the command's own or of these;
+// empty: there is none, or no --set.
+std::string stray_override(const CLI::App& command, std::vector<std::string> words = {});
 
 }  // namespace segue
