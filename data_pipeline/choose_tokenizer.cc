@@ -89,12 +89,12 @@ std::unique_ptr<Tokenizer> choose_tiktoken(const TokenizerOptions& asked) {
 void check_encoding(const TokenizerOptions& asked) {
   const std::span<const std::string_view> known = tiktoken_encodings();
   if (asked.encoding && std::find(known.begin(), known.end(), *asked.encoding) == known.end())
-    throw UsageError("encoding: expected one of {}, found \"{}\"{}", fmt::join(known, ", "),
+    throw UsageError("--encoding: expected one of {}, found \"{}\"{}", fmt::join(known, ", "),
                      visible_line(*asked.encoding),
                      did_you_mean(nearest_word(*asked.encoding, {known.begin(), known.end()})));
   if (asked.kind == TokenizerKind::kTiktoken && !asked.encoding &&
       !encoding_of_file_name(asked.file.filename().string()))
-    throw UsageError("encoding: expected one of {}, as {} is named after none; found nothing", fmt::join(known, ", "),
+    throw UsageError("--encoding: expected one of {}, as {} is named after none; found nothing", fmt::join(known, ", "),
                      visible_line(asked.file.string()));
 }
 
@@ -131,21 +131,24 @@ void check_belongs(bool given, const char* option, std::initializer_list<Tokeniz
   if (!given || (text && std::find(kinds.begin(), kinds.end(), options.tokenizer.kind) != kinds.end())) return;
   std::string expected;
   for (const TokenizerKind kind : kinds) expected.append(expected.empty() ? "" : " or ").append(name_of_choice(kind));
-  throw UsageError("{}: expected tokenizer {}, found {}", option, expected,
+  throw UsageError("{}: expected --tokenizer {}, found {}", option, expected,
                    text ? name_of_choice(options.tokenizer.kind) : "ready-made tokens");
 }
 
 void check_vocabulary_size(const PrepareOptions& options) {
   const TokenizerOptions& asked = options.tokenizer;
   const bool has_file = !asked.vocabulary_file.empty() || !asked.model_file.empty() || !asked.file.empty();
-  if (has_file && options.vocabulary) throw UsageError("vocabulary size: expected either a size or a file, found both");
-  check_belongs(options.vocabulary.has_value(), "vocabulary size",
-                {TokenizerKind::kWord, TokenizerKind::kSentencePiece}, options);
+  if (has_file && options.vocabulary)
+    throw UsageError("--vocab-size: expected none beside a file that says the vocabulary, found {}",
+                     *options.vocabulary);
+  check_belongs(options.vocabulary.has_value(), "--vocab-size", {TokenizerKind::kWord, TokenizerKind::kSentencePiece},
+                options);
   if (asked.kind == TokenizerKind::kSentencePiece && !has_file && !options.vocabulary)
-    throw UsageError("vocabulary size: sentencepiece needs the number of pieces, or a model; found neither");
+    throw UsageError(
+        "--vocab-size: expected the number of pieces of sentencepiece, or a model (--model), found neither");
   constexpr int64_t kFewestWords = 3;  // a mark, the unknown word, and one that is neither
   if (asked.kind == TokenizerKind::kWord && options.vocabulary.value_or(kFewestWords) < kFewestWords)
-    throw UsageError("vocabulary size: expected at least {} words, found {}", kFewestWords, *options.vocabulary);
+    throw UsageError("--vocab-size: expected at least {} words, found {}", kFewestWords, *options.vocabulary);
 }
 
 }  // namespace
@@ -155,41 +158,42 @@ PrepareOptions with_kind_of_file(PrepareOptions options) {
   if (asked.file.empty()) return options;
   if (!path_exists(asked.file)) {
     const std::span<const std::string_view> kinds = choices_of(TokenizerKind{});
-    throw UsageError("tokenizer: expected one of {}, or a file, found \"{}\"{}", fmt::join(kinds, ", "),
+    throw UsageError("--tokenizer: expected one of {}, or a file, found \"{}\"{}", fmt::join(kinds, ", "),
                      visible_line(asked.file.string()),
                      did_you_mean(nearest_word(asked.file.string(), {kinds.begin(), kinds.end()})));
   }
   asked.kind = kind_of_content(asked.file);
   if (asked.kind != TokenizerKind::kSentencePiece) return options;
   if (!asked.model_file.empty())
-    throw UsageError("model file: expected one model, found --tokenizer {} too", visible_line(asked.file.string()));
+    throw UsageError("--model: expected one model, found --tokenizer {} too", visible_line(asked.file.string()));
   asked.model_file = std::exchange(asked.file, {});
   return options;
 }
 
 void check_tokenizer_options(const PrepareOptions& options) {
   const TokenizerOptions& asked = options.tokenizer;
-  check_belongs(asked.line_marks.has_value(), "line marks", {TokenizerKind::kWord}, options);
-  check_belongs(asked.line_mark.has_value(), "line mark", {TokenizerKind::kWord}, options);
-  check_belongs(asked.unknown.has_value(), "unknown word", {TokenizerKind::kWord}, options);
-  check_belongs(asked.min_count.has_value(), "minimum count", {TokenizerKind::kWord}, options);
-  check_belongs(!asked.vocabulary_file.empty(), "vocabulary file", {TokenizerKind::kWord}, options);
-  check_belongs(!asked.model_file.empty(), "model file", {TokenizerKind::kSentencePiece}, options);
+  check_belongs(asked.line_marks.has_value(), "--eos", {TokenizerKind::kWord}, options);
+  check_belongs(asked.line_mark.has_value(), "--eos-word", {TokenizerKind::kWord}, options);
+  check_belongs(asked.unknown.has_value(), "--unk", {TokenizerKind::kWord}, options);
+  check_belongs(asked.min_count.has_value(), "--min-count", {TokenizerKind::kWord}, options);
+  check_belongs(!asked.vocabulary_file.empty(), "--vocabulary", {TokenizerKind::kWord}, options);
+  check_belongs(!asked.model_file.empty(), "--model", {TokenizerKind::kSentencePiece}, options);
   if (asked.line_mark && asked.line_marks.value_or(LineMarks::kNone) == LineMarks::kNone)
-    throw UsageError(R"(line mark: expected line marks "line" or "both" to go with it, found "none")");
-  check_belongs(asked.encoding.has_value(), "encoding", {TokenizerKind::kTiktoken}, options);
-  check_belongs(asked.special_tokens, "special tokens", {TokenizerKind::kHuggingFace, TokenizerKind::kTiktoken},
+    throw UsageError("--eos-word: expected --eos line or --eos both to go with it, found none");
+  check_belongs(asked.encoding.has_value(), "--encoding", {TokenizerKind::kTiktoken}, options);
+  check_belongs(asked.special_tokens, "--special-tokens", {TokenizerKind::kHuggingFace, TokenizerKind::kTiktoken},
                 options);
   check_encoding(asked);
   if ((asked.kind == TokenizerKind::kHuggingFace || asked.kind == TokenizerKind::kTiktoken) && asked.file.empty())
-    throw UsageError("tokenizer {}: expected its file in place of this word, found none", name_of_choice(asked.kind));
+    throw UsageError("--tokenizer {}: expected its file in place of this word, found none", name_of_choice(asked.kind));
   if (asked.min_count && !asked.vocabulary_file.empty())
-    throw UsageError("minimum count: a vocabulary file is taken whole");
+    throw UsageError("--min-count: expected none beside --vocabulary, which is taken whole, found {}",
+                     *asked.min_count);
   if (options.format == SourceFormat::kText) {
-    if (!options.token_bytes.empty()) throw UsageError("token bytes: expected ready-made tokens, found text");
+    if (!options.token_bytes.empty()) throw UsageError("--token-bytes: expected ready-made tokens, found text");
     check_vocabulary_size(options);
   } else if (asked.kind != TokenizerKind::kByte) {
-    throw UsageError("tokenizer {}: expected text, found ready-made tokens", name_of_choice(asked.kind));
+    throw UsageError("--tokenizer {}: expected text, found ready-made tokens", name_of_choice(asked.kind));
   }
 }
 

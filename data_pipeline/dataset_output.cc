@@ -24,12 +24,12 @@ void narrow_to(std::span<const uint32_t> tokens, std::vector<std::byte>& out) {
 }  // namespace
 
 void check_dataset_output(const std::filesystem::path& output, bool force) {
-  if (output.empty()) throw UsageError("output: expected a directory, found an empty path");
+  if (output.empty()) throw UsageError("--output: expected a directory, found an empty path");
   if (!std::filesystem::exists(output)) return;
   if (!std::filesystem::is_directory(output)) throw DataError("{}: exists and is not a directory", output.string());
   if (std::filesystem::is_empty(output)) return;
   if (!std::filesystem::exists(output / kManifestFile))
-    throw DataError("{}: exists and is not a dataset; choose another output", output.string());
+    throw DataError("{}: exists and is not a dataset; name another --output", output.string());
   if (!force) throw DataError("{}: the dataset exists; --force replaces it", output.string());
 }
 

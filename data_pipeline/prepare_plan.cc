@@ -19,11 +19,13 @@ constexpr std::array<std::string_view, 3> kSplitNames{"train", "valid", "test"};
 void check_files_given(const PrepareOptions& options) {
   const bool by_files = !options.train.empty() || !options.valid.empty() || !options.test.empty();
   if (by_files && !options.input.empty())
-    throw UsageError("sources: expected either files per split or one input to cut, found both");
+    throw UsageError("--input and --train: expected either files to cut or files per split, found both");
   if (by_files && options.fractions != PrepareOptions{}.fractions)
-    throw UsageError("split: expected an input to cut, found files per split");
-  if (by_files && options.train.empty()) throw UsageError("sources: expected files for split \"train\", found none");
-  if (!by_files && options.input.empty()) throw UsageError("sources: expected files per split or an input, found none");
+    throw UsageError("--split: expected --input to cut, found files per split");
+  if (by_files && options.train.empty())
+    throw UsageError("--train: expected files of it beside --valid and --test, found none");
+  if (!by_files && options.input.empty())
+    throw UsageError("prepare: expected files, as in: segue prepare book.txt --output data/book; found none");
 }
 
 void check_fractions(const std::vector<double>& fractions) {
@@ -34,7 +36,7 @@ void check_fractions(const std::vector<double>& fractions) {
   const bool are_sizes = std::all_of(fractions.begin(), fractions.end(), [](double f) { return std::rint(f) == f; });
   if (fractions.empty() || fractions.size() > kSplitNames.size() || !positive ||
       !(std::abs(sum - 1.0) < kSlack || are_sizes))
-    throw UsageError("split fractions: expected 1 to {} positive numbers with sum 1, or whole sizes, found {}",
+    throw UsageError("--split: expected 1 to {} positive numbers with sum 1, or whole sizes, found {}",
                      kSplitNames.size(), fmt::join(fractions, ","));
 }
 
@@ -47,7 +49,7 @@ void check_numbers(const PrepareOptions& options) {
   const TokenizerKind kind = options.tokenizer.kind;
   const int64_t largest = text ? kLargestVocabulary : largest_vocabulary(source_type_of(options.format));
   if (options.vocabulary && *options.vocabulary > largest)
-    throw UsageError("vocabulary size: expected 1 to {}, found {}", largest, *options.vocabulary);
+    throw UsageError("--vocab-size: expected 1 to {}, found {}", largest, *options.vocabulary);
   if (options.separator && text && kind != TokenizerKind::kByte)
     throw UsageError("separator: expected bytes or ready-made tokens, found tokenizer {}", name_of_choice(kind));
   const int64_t tokens = text ? 256 : options.vocabulary.value_or(largest);
@@ -61,9 +63,9 @@ void check_wrapping(const PrepareOptions& options) {
   for (const auto* files : {&options.train, &options.valid, &options.test, &options.input})
     inputs += std::count(files->begin(), files->end(), kStandardInput);
   if (options.tokenizer.vocabulary_file == kStandardInput) ++inputs;
-  if (inputs > 1) throw UsageError("sources: expected standard input (-) once, found it {} times", inputs);
+  if (inputs > 1) throw UsageError("files: expected standard input (-) once, found it {} times", inputs);
   if (!options.field.empty() && options.as_is)
-    throw UsageError("field: expected lines of JSON, found sources taken as they are");
+    throw UsageError("--field: expected lines of JSON, found --as-is, which takes files as they are");
 }
 
 // Where the splits end. The last one ends with the corpus, however the shares round.
@@ -85,7 +87,7 @@ std::vector<PlannedSplit> cut(int64_t tokens, Names names, const std::vector<dou
 void check_sizes(const std::vector<double>& fractions, int64_t tokens) {
   const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
   if (!are_shares(fractions) && sum != static_cast<double>(tokens))
-    throw DataError("split sizes: expected a sum of {}, the size of the input, found {}", tokens, sum);
+    throw DataError("--split: expected sizes with a sum of {}, the size of the input, found {}", tokens, sum);
 }
 
 void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) {

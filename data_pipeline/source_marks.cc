@@ -31,15 +31,15 @@ void append_marks(const SourceFile& tokens, const PrepareOptions& options, const
 std::filesystem::path marks_of_source(const std::filesystem::path& file) { return file.string() + ".marks"; }
 
 void check_mark_options(const PrepareOptions& options) {
-  const std::string_view key = options.marks ? "marks" : "example_tokens";
+  const std::string_view key = options.marks ? "--marks" : "--example-tokens";
   if (!options.marks && !options.example_tokens) return;
   if (options.format == SourceFormat::kText) throw UsageError("{}: expected ready-made tokens, found text", key);
-  if (!options.input.empty()) throw UsageError("{}: expected files per split, found an input to cut", key);
+  if (!options.input.empty()) throw UsageError("{}: expected files per split, found --input to cut", key);
   if (options.separator) throw UsageError("{}: expected tokens as they are, found a separator between files", key);
   for (const auto* files : {&options.train, &options.valid, &options.test})
     for (const std::filesystem::path& file : *files)
       if (options.marks && file == kStandardInput)
-        throw UsageError("marks: expected files, found standard input, beside which there are none");
+        throw UsageError("--marks: expected files, found standard input, beside which there are none");
 }
 
 void add_source_marks(const PrepareOptions& options, const std::vector<Corpus>& corpora,

@@ -31,17 +31,15 @@ Share middle_of(const EvaluationPlan& plan) {
 }
 
 // A window's rows all see what came before them in it: layers, too, whose own visibility says otherwise, would not do.
-void check_windows(const ModelConfig& model, const ModelUse& use) {
+void check_windows(const ModelConfig& model, const ModelUse& use, std::string_view recompute) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     if (use_of_layer(model, use, layer).same_length)
-      throw ConfigError(
-          "recompute and {}.same_length: every row of a window sees all that came before it in the window",
-          visibility_key(model, layer));
+      throw ConfigError("{} and {}.same_length: every row of a window sees all that came before it in the window",
+                        recompute, visibility_key(model, layer));
     if (repeats_after(use_of_layer(model, use, layer)) > 1)
       throw ConfigError(
-          "recompute and {}.patterns: blocks and periods are counted from where a stream begins, not from where a "
-          "window does",
-          visibility_key(model, layer));
+          "{} and {}.patterns: blocks and periods are counted from where a stream begins, not from where a window does",
+          recompute, visibility_key(model, layer));
   }
 }
 
@@ -58,7 +56,7 @@ void check_of_examples(const EvaluationSettings& settings) {
   const auto refuse = [&](bool is_set, std::string_view key) {
     if (is_set)
       throw ConfigError("{}: expected none for split {} of {}, which consists of examples, each read from empty memory",
-                        key, settings.split, settings.data);
+                        settings.called(key), settings.split, settings.data);
   };
   refuse(!settings.warm_up.empty(), "warm_up");
   refuse(!settings.document_boundary.empty(), "document_boundary");
@@ -66,17 +64,17 @@ void check_of_examples(const EvaluationSettings& settings) {
 }
 
 // No tokens before a stream's own are enough.
-[[noreturn]] void refuse_auto(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
+[[noreturn]] void refuse_auto(const ModelConfig& model, const ModelUse& use, int64_t tgt_len,
+                              const EvaluationSettings& settings) {
   if (const std::string states = key_of_states(model); !states.empty())
     throw UsageError(
-        R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with {}.kind = "state", whose reach )"
-        R"(has no limit; found "auto")",
-        states);
+        R"({}: expected a number of tokens, such as 0 with {} = 1, with {}.kind = "state", whose reach has no limit; )"
+        R"(found "auto")",
+        settings.called("warm_up"), settings.called("batch_size"), states);
   const bool begins_within_groups = !keeps_most_used(model) && tgt_len % use.compression_rate != 0;
   throw UsageError(
-      R"(warm_up: expected a number of tokens, such as 0 with batch_size = 1, with model.memory.{} = "{}"{}; found )"
-      R"("auto")",
-      keeps_most_used(model) ? "compression" : "kind",
+      R"({}: expected a number of tokens, such as 0 with {} = 1, with model.memory.{} = "{}"{}; found "auto")",
+      settings.called("warm_up"), settings.called("batch_size"), keeps_most_used(model) ? "compression" : "kind",
       keeps_most_used(model) ? name_of_choice(model.memory.compression) : name_of_choice(model.memory.kind),
       begins_within_groups ? fmt::format(" and tgt_len = {}, no multiple of model.memory.compression_rate = {}, as "
                                          "streams that begin elsewhere compress other rows together",
@@ -85,14 +83,14 @@ void check_of_examples(const EvaluationSettings& settings) {
 }
 
 // What is seen by lists of tiles is not added up by key.
-void check_attention(const ModelConfig& model) {
+void check_attention(const ModelConfig& model, std::string_view attention) {
   if (const std::string states = key_of_states(model); !states.empty())
-    throw ConfigError(R"(attention: expected false with {}.kind = "state", which attends to no rows; found true)",
+    throw ConfigError(R"({}: expected false with {}.kind = "state", which attends to no rows; found true)", attention,
                       states);
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const VisibilityKind kind = visibility_of_layer(model, layer).kind;
     if (kind == VisibilityKind::kSparse || kind == VisibilityKind::kAdaptive)
-      throw ConfigError(R"(attention: expected false with {}.kind = "{}", of which it is not known; found true)",
+      throw ConfigError(R"({}: expected false with {}.kind = "{}", of which it is not known; found true)", attention,
                         visibility_key(model, layer), name_of_choice(kind));
   }
 }
@@ -120,12 +118,14 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
       tokens_(split_.tokens) {
   if (split_.examples) check_of_examples(settings);
   if (settings.recompute && trained_.model.objective.is_masked())
-    throw ConfigError(R"(recompute: expected false with model.objective.kind = "masked", whose tokens also see those )"
-                      "after them, found true");
+    throw ConfigError(R"({}: expected false with model.objective.kind = "masked", whose tokens also see those after )"
+                      "them, found true",
+                      settings.called("recompute"));
   if (settings.recompute && trained_.model.memory.kind == MemoryKind::kCompressed)
-    throw ConfigError(R"(recompute: expected false with model.memory.kind = "compressed", whose segments are never )"
-                      "longer than their memory, found true");
-  if (settings.attention) check_attention(trained_.model);
+    throw ConfigError(R"({}: expected false with model.memory.kind = "compressed", whose segments are never longer )"
+                      "than their memory, found true",
+                      settings.called("recompute"));
+  if (settings.attention) check_attention(trained_.model, settings.called("attention"));
   if (!settings.document_boundary.empty()) {
     check_boundary(dataset, settings.split, settings.document_boundary);
     begins_ = find_documents(dataset.split(settings.split), boundary_tokens(dataset, settings.document_boundary));
@@ -133,7 +133,8 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
   for (const EvaluationPoint& lengths : points_of(settings, {.tgt_len = trained_.tgt_len, .mem_len = use_.mem_len}))
     passes_.push_back(make_pass(lengths));
   if (settings.attention && std::ranges::all_of(passes_, [](const auto& pass) { return pass.use.mem_len == 0; }))
-    throw ConfigError("attention: expected a mem_len above 0, as there are no rows of memory to attend to, found 0");
+    throw ConfigError("{}: expected {} above 0, as there are no rows of memory to attend to, found 0",
+                      settings.called("attention"), settings.called("mem_len"));
   sample_ = middle_of(passes_.front().plan);
 }
 
@@ -143,9 +144,9 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   use.clamp_len = settings_.clamp_len.value_or(use.clamp_len);
   // A window's rows all see what came before them in it.
   use.same_length = !settings_.recompute && settings_.same_length.value_or(use.same_length);
-  if (settings_.recompute) check_windows(trained_.model, use);
+  if (settings_.recompute) check_windows(trained_.model, use, settings_.called("recompute"));
   check_use(trained_.model, use, lengths.tgt_len, "segue eval",
-            settings_.mem_len.empty() ? "model.mem_len" : "mem_len");
+            settings_.mem_len.empty() ? "model.mem_len" : settings_.called("mem_len"));
   const bool is_without_limit = use.memory_tokens > 0 || hands_on_states(trained_.model);
   const ContextRule context{.tgt_len = lengths.tgt_len,
                             .mem_len = use.remembered_tokens(),
@@ -154,7 +155,7 @@ EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   std::optional<int64_t> warm_up;
   if (settings_.warm_up == "auto") {
     warm_up = warm_up_in_tokens(trained_.model, use, lengths.tgt_len);
-    if (!warm_up) refuse_auto(trained_.model, use, lengths.tgt_len);
+    if (!warm_up) refuse_auto(trained_.model, use, lengths.tgt_len, settings_);
   } else if (!settings_.warm_up.empty()) {
     warm_up = std::stoll(settings_.warm_up);
   }

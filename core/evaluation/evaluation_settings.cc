@@ -25,14 +25,17 @@ constexpr int64_t kLongestWarmUp = 1'000'000'000;
 
 // Refuses what is said twice, and what a window, which has no memory, would not read: all but positions.
 void check_overrides(const EvaluationSettings& settings) {
-  if (!settings.mem_len.empty()) refuse_override(settings.set, "model.mem_len", "mem_len");
-  if (settings.clamp_len) refuse_override(settings.set, "model.position.clamp_len", "clamp_len");
-  if (settings.same_length) refuse_override(settings.set, "model.visibility.same_length", "same_length");
+  const auto refuse = [&](std::string_view key, std::string_view field) {
+    refuse_override(settings.set, key, settings.called(field), settings.called("set"));
+  };
+  if (!settings.mem_len.empty()) refuse("model.mem_len", "mem_len");
+  if (settings.clamp_len) refuse("model.position.clamp_len", "clamp_len");
+  if (settings.same_length) refuse("model.visibility.same_length", "same_length");
   check_use_overrides(settings.set);
   for (const std::string& key : overridden_keys(settings.set)) {
     if (settings.recompute && !key.starts_with("model.position."))
-      throw ConfigError(
-          "recompute and set {}: windows have no memory, and each of their rows sees all that came before it", key);
+      throw ConfigError("{} and {} {}: windows have no memory, and each of their rows sees all that came before it",
+                        settings.called("recompute"), settings.called("set"), key);
   }
 }
 
@@ -126,31 +129,37 @@ EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
 
 void check_settings(const EvaluationSettings& settings) {
   check_fields<ConfigError>(settings, "segue eval");
-  if (settings.checkpoint.empty()) throw ConfigError("checkpoint: expected a run or a checkpoint, found none");
+  const auto called = [&](std::string_view key) { return settings.called(key); };
+  const auto refuse_both = [&](std::string_view key, std::string_view other, std::string_view why) {
+    throw ConfigError("{} and {}: {}", called(key), called(other), why);
+  };
+  if (settings.checkpoint.empty())
+    throw ConfigError("{}: expected a run or a checkpoint, found none", called("checkpoint"));
   if (!settings.warm_up.empty() && settings.warm_up != "auto" && !is_number(settings.warm_up))
-    throw ConfigError(R"(warm_up: expected "auto" or a number of tokens, found "{}")", settings.warm_up);
+    throw ConfigError(R"({}: expected "auto" or a number of tokens, found "{}")", called("warm_up"), settings.warm_up);
   if (!settings.name.empty() && !settings.output.empty())
-    throw ConfigError(R"(name and output: expected one of them, found "{}" and "{}")", settings.name, settings.output);
+    refuse_both("name", "output",
+                fmt::format(R"(expected one of them, found "{}" and "{}")", settings.name, settings.output));
   check_overrides(settings);
   if (!settings.document_boundary.empty()) {
     if (!unescaped(settings.document_boundary))
-      throw ConfigError(R"(document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
-                        settings.document_boundary);
-    if (!settings.warm_up.empty())
-      throw ConfigError("document_boundary and warm_up: documents begin with empty memory");
-    if (settings.recompute) throw ConfigError("document_boundary and recompute: windows do not heed documents");
+      throw ConfigError(R"({}: expected two hexadecimal digits behind each "\x", found "{}")",
+                        called("document_boundary"), settings.document_boundary);
+    if (!settings.warm_up.empty()) refuse_both("document_boundary", "warm_up", "documents begin with empty memory");
+    if (settings.recompute) refuse_both("document_boundary", "recompute", "windows do not heed documents");
   }
   if (!settings.recompute && settings.stride != EvaluationSettings{}.stride)
-    throw ConfigError("stride: expected none without recompute, which alone has windows; found {}", settings.stride);
+    throw ConfigError("{}: expected none without {}, which alone has windows; found {}", called("stride"),
+                      called("recompute"), settings.stride);
   if (settings.recompute) {
-    if (!settings.warm_up.empty()) throw ConfigError("recompute and warm_up: windows have no memory to warm up");
+    if (!settings.warm_up.empty()) refuse_both("recompute", "warm_up", "windows have no memory to warm up");
     if (std::ranges::any_of(settings.mem_len, [](int64_t length) { return length > 0; }))
-      throw ConfigError("recompute and mem_len: windows have no memory, expected mem_len 0");
-    if (settings.attention) throw ConfigError("recompute and attention: windows have no memory to attend to");
+      refuse_both("recompute", "mem_len", "windows have no memory, expected a length of 0");
+    if (settings.attention) refuse_both("recompute", "attention", "windows have no memory to attend to");
     if (settings.memory != EvaluationSettings{}.memory)
-      throw ConfigError("recompute and memory: windows have no memory to keep");
+      refuse_both("recompute", "memory", "windows have no memory to keep");
     if (settings.same_length == true)
-      throw ConfigError("recompute and same_length: every row of a window sees all that came before it in the window");
+      refuse_both("recompute", "same_length", "every row of a window sees all that came before it in the window");
   }
 }
 
@@ -194,7 +203,8 @@ std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const
   std::vector<EvaluationPoint> points;
   for (const int64_t tgt_len : or_trained(settings.tgt_len, trained.tgt_len)) {
     if (settings.recompute && settings.stride > tgt_len)
-      throw ConfigError("stride: expected at most tgt_len, {}, found {}", tgt_len, settings.stride);
+      throw ConfigError("{}: expected at most {}, {}, found {}", settings.called("stride"), settings.called("tgt_len"),
+                        tgt_len, settings.stride);
     for (const int64_t mem_len : or_trained(settings.mem_len, settings.recompute ? 0 : trained.mem_len))
       points.push_back({.tgt_len = tgt_len, .mem_len = mem_len});
   }
@@ -206,9 +216,10 @@ std::filesystem::path output_of(const EvaluationSettings& settings, const std::f
   if (!settings.name.empty()) {
     const std::filesystem::path parent = std::filesystem::canonical(checkpoint).parent_path();
     if (parent.filename() != "checkpoints")
-      throw UsageError("name: {} lies in no run; expected output, a directory", checkpoint.string());
+      throw UsageError("{}: {} lies in no run; expected {}, a directory", settings.called("name"), checkpoint.string(),
+                       settings.called("output"));
     if (settings.name != std::filesystem::path(settings.name).filename())
-      throw UsageError("name: expected a plain name, found \"{}\"", settings.name);
+      throw UsageError("{}: expected a plain name, found \"{}\"", settings.called("name"), settings.name);
     directory = parent.parent_path() / "evaluations" / settings.name;
   }
   if (!directory.empty() && path_exists(directory) && !path_exists(directory / "evaluation.json"))

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/option_names.h"
 #include "core/memory/memory.h"
 
 namespace segue {
@@ -38,6 +39,8 @@ struct EvaluationSettings {
   PrecisionKind precision = PrecisionKind::kFp32;
   int64_t threads = 0;  // 0: all
   void describe(JsonFields& fields);
+  OptionNames names = OptionNames::kFields;  // of the keys, in errors; not described
+  std::string called(std::string_view key) const { return option_name(names, key); }
   // A KV cache cannot tell attention.
   EvaluationMemory kept() const { return attention ? EvaluationMemory::kAsTrained : memory; }
 };

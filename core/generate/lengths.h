@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/generate/option_names.h"
+#include "core/config/option_names.h"
 #include "core/model/stored_model.h"
 
 namespace segue {

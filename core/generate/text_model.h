@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/checkpoint/checkpoint.h"
+#include "core/config/option_names.h"
 #include "core/generate/generator.h"
 #include "core/generate/lengths.h"
-#include "core/generate/option_names.h"
 #include "core/model/stored_model.h"
 #include "data_pipeline/tokenizer/tokenizer.h"
 

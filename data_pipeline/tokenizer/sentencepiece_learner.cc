@@ -133,7 +133,7 @@ class PieceLearner : public TokenizerLearner {
         std::from_chars(reason.data() + at + kTooSmall.size(), end, asked).ptr == reason.data() + against &&
         std::from_chars(reason.data() + against + kAgainst.size(), end, needed).ec == std::errc())
       return fmt::format(
-          "vocabulary size: expected at least {} pieces, one for each character of the text, each byte and what is "
+          "--vocab-size: expected at least {} pieces, one for each character of the text, each byte and what is "
           "unknown, found {}",
           needed, asked);
     return printable_line(without_flags(reason), 300);

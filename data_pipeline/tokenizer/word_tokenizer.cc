@@ -98,10 +98,10 @@ void check_word(const std::string& word, const char* what) {
 }
 
 void check_options(const WordOptions& options) {
-  check_word(options.line_mark, "line mark");
-  check_word(options.unknown, "unknown word");
+  check_word(options.line_mark, "--eos-word");
+  check_word(options.unknown, "--unk");
   if (options.line_mark == options.unknown)
-    throw UsageError("line mark and unknown word: expected two words, found \"{}\" twice", options.unknown);
+    throw UsageError("--eos-word and --unk: expected two words, found \"{}\" twice", options.unknown);
 }
 
 class WordLearner : public TokenizerLearner, private WordScanner::Visitor {

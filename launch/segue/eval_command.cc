@@ -62,7 +62,10 @@ struct EvalOptions {
 EvalOptions resolve(const CLI::App& command) {
   EvalOptions options;
   read_flags(command, options);
-  if (options.config.empty()) return options;
+  if (options.config.empty()) {
+    options.settings.names = OptionNames::kFlags;
+    return options;
+  }
   options.settings = load_evaluation_settings(options.config);
   read_flags(command, options);
   return options;

@@ -63,19 +63,19 @@ TEST_F(PrepareFailureTest, SplitsTooSmallToHoldATokenAndItsTarget) {
 
 TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   EXPECT_THAT(refusal<UsageError>({.output = output_}), HasSubstr("found none"));
-  EXPECT_THAT(refusal<UsageError>({.output = output_, .valid = {text_}}), HasSubstr("expected files for split"));
+  EXPECT_THAT(refusal<UsageError>({.output = output_, .valid = {text_}}), HasSubstr("--train: expected files of it"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .input = {text_}}), HasSubstr("found both"));
   EXPECT_THAT(refusal<UsageError>({.train = {text_}}), HasSubstr("found an empty path"));
   for (const std::vector<double>& fractions : std::vector<std::vector<double>>{
            {}, {0.9}, {0.5, 0.6}, {1.5, -0.5}, {1.0, 0.0}, {NAN, 0.5}, {0.25, 0.25, 0.25, 0.25}})
     EXPECT_THAT(refusal<UsageError>({.output = output_, .input = {text_}, .fractions = fractions}),
-                StartsWith("split fractions: expected 1 to 3 positive numbers with sum 1, or whole sizes, found "));
+                StartsWith("--split: expected 1 to 3 positive numbers with sum 1, or whole sizes, found "));
   EXPECT_EQ(refusal<DataError>({.output = output_, .input = {text_}, .fractions = {4, 4}}),
-            "split sizes: expected a sum of 9, the size of the input, found 8");
+            "--split: expected sizes with a sum of 9, the size of the input, found 8");
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .separator = 256}),
               HasSubstr("expected a token from 0 to 255, found 256"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .vocabulary = 100}),
-              HasSubstr("expected tokenizer word or sentencepiece, found byte"));
+              HasSubstr("--vocab-size: expected --tokenizer word or sentencepiece, found byte"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .compression = 10}), HasSubstr("found 10"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .shard_tokens = 0}), HasSubstr("found 0"));
 }
@@ -94,11 +94,11 @@ TEST_F(PrepareFailureTest, MarksThatAreNotThereOrNotAsManyAsTheTokens) {
   EXPECT_EQ(refusal<DataError>(options),
             "split \"train\": expected a whole number of examples of 5 tokens, found 12 tokens");
   options.format = SourceFormat::kText;
-  EXPECT_EQ(refusal<UsageError>(options), "example_tokens: expected ready-made tokens, found text");
+  EXPECT_EQ(refusal<UsageError>(options), "--example-tokens: expected ready-made tokens, found text");
   options.format = SourceFormat::kUInt16;
   options.marks = true;
   options.separator = 1;
-  EXPECT_EQ(refusal<UsageError>(options), "marks: expected tokens as they are, found a separator between files");
+  EXPECT_EQ(refusal<UsageError>(options), "--marks: expected tokens as they are, found a separator between files");
 }
 
 TEST_F(PrepareFailureTest, MoreShardsThanAManifestHoldsAreRefusedBeforeAnyWork) {
@@ -130,7 +130,7 @@ TEST_F(PrepareFailureTest, ForceNeverReplacesWhatIsNoDataset) {
   std::filesystem::create_directory(output_);
   write_text(output_ / "thesis.tex", "precious");
   EXPECT_EQ(message_of<DataError>([&] { prepare_silently({.output = output_, .train = {text_}, .force = true}); }),
-            output_.string() + ": exists and is not a dataset; choose another output");
+            output_.string() + ": exists and is not a dataset; name another --output");
   EXPECT_EQ(read_file(output_ / "thesis.tex"), "precious");
 }
 

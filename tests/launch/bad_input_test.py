@@ -96,7 +96,7 @@ def test_command_line(program):
             (("inspect", "text", "--vocab-size", 9), "--vocab-size: expected a config, found text"),
             (("inspect", "run.json", "--verify"), "--verify: expected a dataset, found run.json")):
         refused(program, USAGE, *arguments, says=[says])
-    refused(program, CONFIG, "eval", "--checkpoint", "run", "--data", "text", "--stride", 8, says=["stride", "recompute"])
+    refused(program, CONFIG, "eval", "--checkpoint", "run", "--data", "text", "--stride", 8, says=["--stride: expected none without --recompute"])
     refused(program, FILE, "inspect", "run.json", "--mask", "none/seen.svg", says=["none/seen.svg"])
 
 

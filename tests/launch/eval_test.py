@@ -102,17 +102,17 @@ def test_a_model_is_used_otherwise(program):
                            ("model.mem_len", ["KEY=VALUE"])):
         refused(program, CONFIG, "eval", *given("--set", override), says=says)
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=8", "--mem-len", 8),
-            says=["mem_len and set model.mem_len", "one of them"])
+            says=["--mem-len and --set model.mem_len", "one of them"])
     refused(program, CONFIG, "eval", *given("--set", 'model={"mem_len": 64}', "--mem-len", 8),
-            says=["mem_len and set model.mem_len", "one of them"])
-    refused(program, CONFIG, "eval", *given("--mem-len", "8,0", "--same-length"), says=["segue eval: mem_len: expected at least 1"])
+            says=["--mem-len and --set model.mem_len", "one of them"])
+    refused(program, CONFIG, "eval", *given("--mem-len", "8,0", "--same-length"), says=["segue eval: --mem-len: expected at least 1"])
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=0", "--same-length"),
             says=["segue eval: model.mem_len: expected at least 1"])
     refused(program, CONFIG, "eval", *given("--set", "model.n_layer=3", "--recompute"), says=["how weights are used"])
     refused(program, CONFIG, "eval", *given("--set", "model.position.rotary_scaling=2"),
             says=["model.position.rotary_scaling", "expected 1.0", '"relative"', "found 2.0"])
     for key, value in (("model.mem_len", 8), ("model.memory.initial", "zeros"), ("model.visibility.same_length", "true")):
-        refused(program, CONFIG, "eval", *given("--set", f"{key}={value}", "--recompute"), says=[f"recompute and set {key}"])
+        refused(program, CONFIG, "eval", *given("--set", f"{key}={value}", "--recompute"), says=[f"--recompute and --set {key}"])
 
 
 def test_training_evaluates_with_its_own_lengths(program):
@@ -291,9 +291,9 @@ def test_documents_begin_with_empty_memory(program):
     check('split test is one document: "#" stands at its end alone' in errors and "1 document from" in told, told + errors)
     refused(program, DATA, "eval", *given("--document-boundary", "#"),
             says=["document_boundary", 'found nowhere: "#"', f'what stands there: "\\n" ({documents} documents)'])
-    refused(program, CONFIG, "eval", *given("--document-boundary", r"\xy"), says=["document_boundary", "hexadecimal"])
-    refused(program, CONFIG, "eval", *given("--recompute", "--memory", "as_trained"), says=["recompute and memory"])
-    refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["document_boundary and warm_up"])
+    refused(program, CONFIG, "eval", *given("--document-boundary", r"\xy"), says=["--document-boundary", "hexadecimal"])
+    refused(program, CONFIG, "eval", *given("--recompute", "--memory", "as_trained"), says=["--recompute and --memory"])
+    refused(program, CONFIG, "eval", *options, "--warm-up", 8, says=["--document-boundary and --warm-up"])
 
 
 def test_a_position_table_has_an_end(program):
@@ -309,10 +309,10 @@ def test_a_position_table_has_an_end(program):
 
 def test_refuses(program):
     for code, options, says in (
-            (CONFIG, ["--warm-up", "much"], ["warm_up", "much"]),
-            (CONFIG, ["--output", "a", "--name", "b"], ["name and output"]),
-            (CONFIG, ["--recompute", "--mem-len", 8], ["recompute and mem_len"]),
-            (CONFIG, ["--recompute", "--tgt-len", 4, "--stride", 5], ["stride", "4", "5"]),
+            (CONFIG, ["--warm-up", "much"], ["--warm-up", "much"]),
+            (CONFIG, ["--output", "a", "--name", "b"], ["--name and --output"]),
+            (CONFIG, ["--recompute", "--mem-len", 8], ["--recompute and --mem-len"]),
+            (CONFIG, ["--recompute", "--tgt-len", 4, "--stride", 5], ["--stride", "4", "5"]),
             (DATA, ["--split", "exam"], ["exam"]),
             (DATA, ["--batch-size", 10000], ["10000"]),
             (USAGE, ["--output", "text"], ["text", "holds no evaluation"]),

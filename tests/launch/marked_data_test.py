@@ -127,8 +127,8 @@ def check_refuses_what_teaches_nothing(job):
 
 def check_refusals(job):
     evaluate = ("eval", "--checkpoint", "whole", "--data", "task", "--output", "refused")
-    for flags, key in ((("--warm-up", "auto"), "warm_up"), (("--recompute",), "recompute"),
-                       (("--document-boundary", "1"), "document_boundary")):
+    for flags, key in ((("--warm-up", "auto"), "--warm-up"), (("--recompute",), "recompute"),
+                       (("--document-boundary", "1"), "--document-boundary")):
         refused(job, 3, *evaluate, *flags, says=[key, "split test of task, which consists of examples"],
                 leaves_nothing_at="refused")
     refused(job, 4, "train", "config.json", "--run", "refused", "--set", "training.batch_size=41",

@@ -147,7 +147,7 @@ def test_kind(job, kind):
 def test_memory_tokens_alone(job):
     """What only they have: a reach without limit, and steps of several segments."""
     run = "tokens-whole"
-    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "tokens", "no limit"])
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["--warm-up", "tokens", "no limit"])
     result = read_evaluation(job.path(run, "evaluations", "result"))["results"][0]
     check(result["by_context"] == [] and len(result["by_position"]) == 5, f"{result['by_context']}")
     refused(job, CONFIG, "eval", "--checkpoint", run, "--data", "text", "--same-length", says=["same_length", "tokens"])
@@ -215,9 +215,9 @@ def test_attention(job):
         check(max(abs(a["memory"] - b["memory"]) for a, b in zip(result["attention"], of_ranks, strict=True)) <= 1e-6,
               f"{kind}: {result['attention']} of one rank, {of_ranks} of three")
     refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--attention", "--recompute",
-            says=["recompute and attention"])
+            says=["--recompute and --attention"])
     refused(job, CONFIG, "eval", "--checkpoint", "encoder-whole", "--data", "text", "--attention", "--mem-len", "0",
-            says=["attention", "mem_len above 0"])
+            says=["--attention", "--mem-len above 0"])
     by_batch = []
     for size in ("1", "4", "7"):
         job.run("eval", "--checkpoint", "encoder-whole", "--data", "text", "--attention", "--name", "batch", "--batch-size", size,
@@ -253,15 +253,15 @@ def test_compression_alone(job):
     for key, at_least in (("--mem-len=4", "at least tgt_len = 5"), ("--mem-len=7 --tgt-len=8", "at least tgt_len = 8"),
                           ("--mem-len=2 --tgt-len=2", "at least model.memory.compression_rate = 3")):
         refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", *key.split(),
-                says=["mem_len", at_least, "compressed"])
+                says=["--mem-len", at_least, "compressed"])
     refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--same-length",
             says=["model.visibility.same_length", "compressed"])
     refused(job, USAGE, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--warm-up", "auto",
-            says=["warm_up", "tgt_len = 5", "no multiple of model.memory.compression_rate = 3"])
+            says=["--warm-up", "tgt_len = 5", "no multiple of model.memory.compression_rate = 3"])
     refused(job, CONFIG, "eval", "--checkpoint", "compressed-whole", "--data", "text", "--recompute", "--tgt-len=6",
             says=["recompute", "compressed"])
     refused(job, USAGE, "eval", "--checkpoint", "most_used-whole", "--data", "text", "--warm-up", "auto", "--tgt-len=6",
-            says=["warm_up", 'model.memory.compression = "most_used"', "no limit"])
+            says=["--warm-up", 'model.memory.compression = "most_used"', "no limit"])
     output, _ = job.run("inspect", "most_used.json")
     check("without limit" in output and "4 rows of 3 compressed" in output, output)
     batches = [evaluated(job, "compressed-whole", "--warm-up", "auto", "--tgt-len=6", "--batch-size", size) for size in ("1", "3")]
@@ -311,7 +311,7 @@ def check_counts(job):
 def test_associations_alone(job):
     """What only they have: matrices beside rows, which one segment a step would never learn to write."""
     run = "associative-whole"
-    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "associative", "no limit"])
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["--warm-up", "associative", "no limit"])
     output, _ = job.run("inspect", "associative.json")
     check("without limit" in output and "2 memory tokens, associations of every layer" in output, output)
     for more, key in (((), "training.stages[].segments_per_step: 1"),
@@ -330,7 +330,7 @@ def test_associations_alone(job):
 def test_infini_alone(job):
     """What only it has: matrices beside rows, of which segments of any length read what those before them wrote."""
     run = "infini-whole"
-    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", "infini", "no limit"])
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["--warm-up", "infini", "no limit"])
     output, _ = job.run("inspect", "infini.json")
     check("without limit" in output and "sums of keys and values in every layer" in output, output)
     refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights", says=["model.memory.kind", "infini"],
@@ -343,10 +343,10 @@ def test_states_alone(job):
     """What only they have: a reach without limit, a state that no text lengthens, and what cannot be asked of them."""
     for kind, key in (("state", "model.score.kind"), ("hybrid", "model.layers[0].score.kind")):
         run = f"{kind}-whole"
-        refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["warm_up", key, "no limit"])
+        refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["--warm-up", key, "no limit"])
         refused(job, CONFIG, "eval", "--checkpoint", run, "--data", "text", "--attention", says=["attention", key])
     refused(job, CONFIG, "eval", "--checkpoint", "state-whole", "--data", "text", "--mem-len", "3",
-            says=["mem_len", "expected 0", "model.score.kind"])
+            says=["--mem-len", "expected 0", "model.score.kind"])
     output, _ = job.run("inspect", "state.json")
     check("without limit" in output and "states of 2 layers" in output, output)
     check_counts(job)

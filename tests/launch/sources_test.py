@@ -372,8 +372,8 @@ def test_separators(program):
     check("separator: nothing to put it between" in warnings(program, "--separator", "0", "--input", "plain.txt"), "no warning")
     program.write("other.txt", TEXT + b"another\n")
     check(warnings(program, "--separator", "0", "--input", "plain.txt", "other.txt") == "", "a warning of a separator with effect")
-    for arguments, says in ((("--train", "plain.txt", "--split", "0.5,0.5"), "split: expected an input to cut"),
-                            (("--train", "plain.txt", "--tokenizer", "word", "--eos-word", "E"), 'line mark: expected line marks "line"')):
+    for arguments, says in ((("--train", "plain.txt", "--split", "0.5,0.5"), "--split: expected --input to cut"),
+                            (("--train", "plain.txt", "--tokenizer", "word", "--eos-word", "E"), '--eos-word: expected --eos line')):
         refused(program, USAGE, "prepare", *arguments, "--output", "none", says=(says,), leaves_nothing_at="none")
 
 

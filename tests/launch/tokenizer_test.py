@@ -203,7 +203,7 @@ def test_options_that_do_not_fit(program):
     _, errors = program.run(*pieces, "--train", "text.txt", expect=DATA)
     check("too high (9000)" in errors, errors)
     refused(program, DATA, "prepare", "--tokenizer", "sentencepiece", "--vocab-size", 100, "--train", "text.txt", "--output", "none",
-            says=["sentencepiece: vocabulary size: expected at least 261 pieces", "found 100"])
+            says=["sentencepiece: --vocab-size: expected at least 261 pieces", "found 100"])
     check(not os.path.exists(program.path("none")), "a refusal left something behind")
 
 
@@ -316,12 +316,12 @@ def test_ready_made_options(program):
     ready_made = os.path.join(KEPT, "gpt2.json")
     prepare = ("prepare", "--train", "text.txt", "--output", "none")
     for arguments, says in ((("--tokenizer", "wrod"), "did you mean word?"),
-                            (("--tokenizer", "ranks.txt"), "encoding: expected one of gpt2"),
+                            (("--tokenizer", "ranks.txt"), "--encoding: expected one of gpt2"),
                             (("--tokenizer", "ranks.txt", "--encoding", "cl100k_bse"), "did you mean cl100k_base?"),
-                            (("--tokenizer", ready_made, "--encoding", "gpt2"), "encoding: expected tokenizer tiktoken"),
-                            (("--tokenizer", ready_made, "--vocab-size", "99"), "either a size or a file"),
+                            (("--tokenizer", ready_made, "--encoding", "gpt2"), "--encoding: expected --tokenizer tiktoken"),
+                            (("--tokenizer", ready_made, "--vocab-size", "99"), "--vocab-size: expected none beside a file"),
                             (("--tokenizer", "huggingface"), "expected its file"),
-                            (("--special-tokens",), "expected tokenizer huggingface or tiktoken"),
+                            (("--special-tokens",), "--special-tokens: expected --tokenizer huggingface or tiktoken"),
                             (("--tokenizer", ready_made, "--format", "uint16"), "ready-made tokens")):
         _, errors = program.run(*prepare, *arguments, expect=USAGE)
         check(says in errors, f"{arguments}: expected {says!r} in {errors}")

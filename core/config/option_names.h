@@ -1,4 +1,4 @@
-// What errors call an option of generation: the program's users know a flag, the library's a field.
+// What errors call an option: the program's users know a flag, those of the library and of JSON files a field.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A flag is its field with dashes.
-#include "core/generate/option_names.h"
+#include "core/config/option_names.h"
 
 #include <algorithm>
 
