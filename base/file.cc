@@ -16,6 +16,7 @@
 
 #include "base/activity.h"
 #include "base/error.h"
+#include "base/unfinished_output.h"
 
 namespace segue {
 
@@ -291,11 +292,12 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
   if (is_sink(path)) return write_into_sink(path, text);
   const std::filesystem::path target = behind_links(path);
   const std::filesystem::path beside = partial_of(target);
+  UnfinishedOutput output(beside, target);
   try {
     FileWriter file(beside);
     file.write(text);
     file.sync_and_close();
-    rename_durably(beside, target);
+    output.publish([&] { rename_durably(beside, target); });
   } catch (const FileError&) {
     std::error_code ignored;
     std::filesystem::remove(beside, ignored);

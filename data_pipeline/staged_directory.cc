@@ -49,8 +49,10 @@ void refuse_mount_point(const std::filesystem::path& target) {
 StagedDirectory::StagedDirectory(const std::filesystem::path& target)
     : target_(behind_links(without_trailing_slash(target))), partial_(target_.string() + ".partial") {
   refuse_mount_point(target_);
-  make_directories(partial_);
-  claim();
+  output_.emplace(partial_, target, [this] {
+    make_directories(partial_);
+    claim();
+  });
   for (const auto& left_over : std::filesystem::directory_iterator(partial_)) remove_tree(left_over.path());
 }
 
@@ -70,11 +72,13 @@ StagedDirectory::~StagedDirectory() {
 
 void StagedDirectory::commit() {
   sync_directory(partial_);
-  if (std::filesystem::exists(target_)) {
-    replace(partial_, target_);
-  } else {
-    rename_durably(partial_, target_);
-  }
+  output_->publish([this] {
+    if (std::filesystem::exists(target_)) {
+      replace(partial_, target_);
+    } else {
+      rename_durably(partial_, target_);
+    }
+  });
   committed_ = true;
 }
 

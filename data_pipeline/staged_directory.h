@@ -2,6 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+
+#include "base/unfinished_output.h"
 
 namespace segue {
 
@@ -11,7 +14,7 @@ class StagedDirectory {
  public:
   // Removes what an interrupted run left; FileError when another process is filling the same directory right now.
   explicit StagedDirectory(const std::filesystem::path& target);
-  ~StagedDirectory();  // without commit(), removes what was written
+  ~StagedDirectory();  // without commit(), removes what was written, as a CleanInterrupt does
   StagedDirectory(const StagedDirectory&) = delete;
   StagedDirectory& operator=(const StagedDirectory&) = delete;
 
@@ -25,6 +28,7 @@ class StagedDirectory {
 
   std::filesystem::path target_;
   std::filesystem::path partial_;
+  std::optional<UnfinishedOutput> output_;
   int lock_ = -1;
   bool committed_ = false;
 };

@@ -7,6 +7,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/unfinished_output.h"
 
 namespace segue {
 
@@ -111,7 +112,9 @@ void write_checkpoint(const fs::path& directory, int64_t step, const CheckpointC
   if (path_exists(directory)) throw CheckpointError("{}: exists already", directory.string());
   const fs::path target = without_trailing_slash(directory);
   const fs::path partial = target.parent_path() / fmt::format(".{}.partial", target.filename().string());
-  PartialCheckpoint({.target = target, .partial = partial}, step, 0, contents).publish();
+  UnfinishedOutput output(partial, target);
+  PartialCheckpoint checkpoint({.target = target, .partial = partial}, step, 0, contents);
+  output.publish([&checkpoint] { checkpoint.publish(); });
 }
 
 }  // namespace segue

@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/unfinished_output.h"
 #include "core/checkpoint/safetensors.h"
 
 namespace segue {
@@ -90,9 +91,10 @@ WrittenFile write_safetensors(const std::filesystem::path& path, std::span<const
   check_names(tensors);
   const std::filesystem::path target = file_to_replace(path);
   const std::filesystem::path beside = target.string() + ".partial";
+  UnfinishedOutput output(beside, target);
   try {
     WrittenFile written = write_in_place(beside, by_element_size(tensors), metadata);
-    rename_durably(beside, target);
+    output.publish([&] { rename_durably(beside, target); });
     return written;
   } catch (const FileError&) {
     std::error_code ignored;

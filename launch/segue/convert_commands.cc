@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "base/unfinished_output.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/convert/arguments.h"
 #include "core/convert/export_model.h"
@@ -96,6 +97,7 @@ struct ExportOptions {
 };
 
 void run_import(const ImportOptions& options) {
+  const CleanInterrupt clean;
   const ImportedModel imported = import_model(options.from, options.model, options.args);
   TensorFile weights{kWeightsFile, {}, {{"format", "segue"}}};
   int64_t count = 0;
@@ -129,6 +131,7 @@ ExportPaths paths_of(const ExportOptions& options) {
 }
 
 void run_export(const ExportOptions& options) {
+  const CleanInterrupt clean;
   const ExportPaths paths = paths_of(options);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", visible_line(complaint));

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "base/unfinished_output.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
@@ -214,6 +215,7 @@ void run_eval(const CLI::App& command) {
   const EvalOptions options = resolve(command);
   check_given(options);
   check_settings(options.settings);
+  const CleanInterrupt clean;
   const std::unique_ptr<Job> job = open_job({});
   run_as_rank(*job, [&] { eval_as_rank(options, *job); });
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/unfinished_output.h"
 #include "data_pipeline/prepare.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -51,6 +52,7 @@ std::string command_line(const CLI::App& command) {
 void add_prepare_command(CLI::App& app) {
   add_command_reading<PrepareOptions>(app, "prepare", "Turn text or token files into a dataset", kPrepareExamples,
                                       [](const CLI::App& command) {
+                                        const CleanInterrupt clean;
                                         PrepareOptions options;
                                         read_flags(command, options);
                                         options.command = command_line(command);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/unfinished_output.h"
 #include "data_pipeline/tasks/example_order.h"
 #include "data_pipeline/tasks/task.h"
 #include "data_pipeline/tasks/task_dataset.h"
@@ -106,6 +107,7 @@ void run_tasks(const TasksOptions& given) {
   if (options.print > 0) return print_examples(spec, options);
   if (options.output.empty()) throw UsageError("--output or --print: expected one of them");
   options.command = command_line(options);
+  const CleanInterrupt clean;
   write_task_dataset(spec, options.spec, options, *make_logger(options.quiet));
 }
 
