@@ -8,6 +8,7 @@
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -136,11 +137,27 @@ IntactCheckpoint newest_intact_but(const CheckpointStore& store, std::optional<i
   return result;
 }
 
-ResolvedCheckpoint newest_in(const fs::path& directory) {
-  IntactCheckpoint found = CheckpointStore(directory).newest_intact();
-  if (found.checkpoint) return {std::move(*found.checkpoint), std::move(found.complaints)};
+std::string none_of(size_t checkpoints) {
+  return checkpoints == 1 ? "its one checkpoint is not" : fmt::format("none of its {} checkpoints is", checkpoints);
+}
+
+std::string choice_of(const CheckpointStore& store, int64_t taken, const fs::path& named) {
+  const std::optional<int64_t> best = store.best();
+  if (!best || *best == taken) return {};
+  return fmt::format("taking the newest checkpoint, of step {}; the one that evaluated best, of step {}, is {}", taken,
+                     *best, shell_word((named / kBestName).string()));
+}
+
+// `named` is the directory as a person has named it.
+ResolvedCheckpoint newest_in(const fs::path& directory, const fs::path& named) {
+  const CheckpointStore store(directory);
+  IntactCheckpoint found = store.newest_intact();
+  if (found.checkpoint) {
+    std::string choice = choice_of(store, found.checkpoint->step(), named);
+    return {std::move(*found.checkpoint), std::move(found.complaints), std::move(choice)};
+  }
   if (found.complaints.empty()) throw CheckpointError("{}: expected a checkpoint, found none", directory.string());
-  throw CheckpointError("{}: none of its {} checkpoints is intact: {}", directory.string(), found.complaints.size(),
+  throw CheckpointError("{}: {} intact: {}", directory.string(), none_of(found.complaints.size()),
                         found.complaints.back());
 }
 
@@ -230,6 +247,8 @@ void CheckpointStore::prune(int64_t keep_last) {
   }
 }
 
+bool CheckpointStore::is_empty() const { return steps_in(directory_).empty(); }
+
 std::vector<int64_t> CheckpointStore::list() const {
   std::vector<int64_t> steps;
   for (const Saved& saved : scan(*this).saved) steps.push_back(saved.step);
@@ -283,11 +302,11 @@ ResolvedCheckpoint resolve_checkpoint(const fs::path& path) {
   if (missing) throw CheckpointError("{}: expected a checkpoint: {}", path.string(), missing.message());
   refuse_other_paths(path, real);
   if (const auto step = step_of_name(real.filename().string())) {
-    return {CheckpointStore(real.parent_path()).open(*step), {}};
+    return {CheckpointStore(real.parent_path()).open(*step), {}, {}};
   }
-  if (path_exists(real / kManifestName)) return {Checkpoint(real), {}};
-  if (fs::is_directory(real / "checkpoints", missing)) return newest_in(real / "checkpoints");
-  if (real.filename() == "checkpoints" || !steps_in(real).empty()) return newest_in(real);
+  if (path_exists(real / kManifestName)) return {Checkpoint(real), {}, {}};
+  if (fs::is_directory(real / "checkpoints", missing)) return newest_in(real / "checkpoints", path / "checkpoints");
+  if (real.filename() == "checkpoints" || !steps_in(real).empty()) return newest_in(real, path);
   throw CheckpointError("{}: expected a run's directory, its checkpoints, or one checkpoint", path.string());
 }
 

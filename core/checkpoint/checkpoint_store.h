@@ -58,6 +58,7 @@ class CheckpointStore {
   // manifests are left for a person to see.
   void prune(int64_t keep_last);
 
+  bool is_empty() const;              // nothing was saved, not even what is damaged now
   std::vector<int64_t> list() const;  // steps in the order of their saves; only those with a readable manifest
   std::optional<int64_t> newest() const;
   std::optional<int64_t> best() const;
@@ -86,6 +87,7 @@ class CheckpointStore {
 struct ResolvedCheckpoint {
   Checkpoint checkpoint;
   std::vector<std::string> complaints;
+  std::string choice = {};  // says that the run's best checkpoint is another one than this, its newest; mostly empty
 };
 ResolvedCheckpoint resolve_checkpoint(const std::filesystem::path& path);
 inline constexpr std::string_view kCheckpointMeaning = "a run (its newest intact checkpoint) or one checkpoint";

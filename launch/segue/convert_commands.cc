@@ -135,6 +135,7 @@ void run_export(const ExportOptions& options) {
   const ExportPaths paths = paths_of(options);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", visible_line(complaint));
+  if (!resolved.choice.empty()) fmt::print(stderr, "{}\n", visible_line(resolved.choice));
   const StoredModel stored = read_model(resolved.checkpoint);
   Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
   read_weights(resolved.checkpoint, parameters);

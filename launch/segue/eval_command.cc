@@ -154,6 +154,7 @@ Checkpoint checkpoint_of(const EvaluationSettings& settings, Job& job, Logger& l
   if (job.is_first()) {
     ResolvedCheckpoint resolved = resolve_checkpoint(settings.checkpoint);
     for (const std::string& complaint : resolved.complaints) logger.warn("{}", complaint);
+    if (!resolved.choice.empty()) logger.info("{}", resolved.choice);
     chosen = std::move(resolved.checkpoint);
   }
   return *open_together(std::move(chosen), job, logger);

@@ -277,6 +277,7 @@ void run_generate(const GenerateOptions& given) try {
   check_effects(options, *logger);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
+  if (!resolved.choice.empty()) logger->info("{}", resolved.choice);
   TextModel model(resolved.checkpoint, options.model, "segue generate", OptionNames::kFlags);
   if (options.score.empty()) {
     generate(options, model, *logger);

@@ -209,6 +209,7 @@ void inspect_checkpoint(const InspectOptions& options) {
   const StoredModel stored = read_model(checkpoint);
   if (options.json) return print_checkpoint_json(resolved, stored);
   for (const std::string& complaint : resolved.complaints) fmt::print("damaged: {}\n", visible_line(complaint));
+  if (!resolved.choice.empty()) fmt::print("{}\n", visible_line(resolved.choice));
   fmt::print("{}: a checkpoint, intact; vocabulary of {} tokens{}{}\n\n", visible_line(checkpoint.directory().string()),
              stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", visible_line(stored.tokenizer));
   fmt::print("{}", describe_model(stored.model, stored.vocab_size, shape_of(checkpoint, stored)));

@@ -168,6 +168,7 @@ std::optional<Checkpoint> checkpoint_to_start_from(const Config& config, Job& jo
   if (job.is_first()) {
     ResolvedCheckpoint resolved = resolve_checkpoint(config.training.init_from);
     for (const std::string& complaint : resolved.complaints) logger.warn("{}", complaint);
+    if (!resolved.choice.empty()) logger.info("training.init_from: {}", resolved.choice);
     chosen = std::move(resolved.checkpoint);
   }
   return open_together(std::move(chosen), job, logger);

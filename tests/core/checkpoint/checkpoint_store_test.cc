@@ -251,6 +251,19 @@ TEST_F(CheckpointStoreTest, ResolvesEveryWayToNameACheckpoint) {
   EXPECT_EQ(resolve_checkpoint(run_ / "imported").checkpoint.step(), 7);
 }
 
+TEST_F(CheckpointStoreTest, SaysThatTheBestIsAnotherOne) {
+  save(10);
+  save(20);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice, "");
+  store_.mark_best(20);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice, "");
+  store_.mark_best(10);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice,
+            fmt::format("taking the newest checkpoint, of step 20; the one that evaluated best, of step 10, is {}",
+                        (run_ / "checkpoints/best").string()));
+  EXPECT_EQ(resolve_checkpoint(run_ / "checkpoints/best").choice, "");
+}
+
 TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
   save(10);
   save(20);
@@ -273,7 +286,7 @@ TEST_F(CheckpointStoreTest, ResolveSaysWhatIsNotThere) {
   save(10);
   damage(10, "state.json");
   EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_.path()); }),
-              HasSubstr("none of its 1 checkpoints is intact: "));
+              HasSubstr("its one checkpoint is not intact: "));
 }
 
 }  // namespace
