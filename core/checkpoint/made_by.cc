@@ -18,6 +18,7 @@ void MadeBy::describe(JsonFields& fields) {
   fields.required("ranks", ranks, {.meaning = "of the job", .minimum = 1});
   fields.required("began", began, {.meaning = "when the process began to train, in UTC"});
   fields.required("from_step", from_step, {.meaning = "that it went on from", .unit = "steps", .minimum = 0});
+  fields.optional("data", data, {.meaning = "absolute path of the dataset"});
 }
 
 std::string made_by_text(const MadeBy& made_by) { return write_fields(made_by).dump(2) + "\n"; }

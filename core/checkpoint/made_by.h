@@ -1,4 +1,5 @@
-// Which program made a checkpoint or a part of a run, where and with what. For people: nothing depends on it.
+// Which program made a checkpoint or a part of a run, where and with what. For people; but where a run's dataset is not
+// found at its path, it is looked for where the run last had it.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct MadeBy {
   int64_t ranks = 1;
   std::string began;      // of the process, in UTC
   int64_t from_step = 0;  // that it resumed from
+  std::string data;       // absolute path of the dataset; empty: of a version that did not say it
   void describe(JsonFields& fields);
 };
 

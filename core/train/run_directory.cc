@@ -22,14 +22,27 @@ CheckpointStore RunDirectory::checkpoints(CheckpointStore::Warn warn) const {
 }
 
 void RunDirectory::check_new() const {
-  if (std::filesystem::exists(config()))
+  const bool is_used = !checkpoints().is_empty() || path_exists(path_ / "evaluations");
+  if (is_begun() && is_used)
     throw UsageError("{}: a run is there already; continue it with --resume or name another directory with --run",
                      path_.string());
 }
 
 void RunDirectory::begin(const Config& run_config, bool resuming) const {
-  if (!resuming) check_new();
+  if (!resuming) {
+    check_new();
+    remove_tree(path_ / kSessionsFile);
+  }
   write_file_atomically(config(), to_json(run_config).dump(2) + "\n");
+}
+
+bool RunDirectory::is_begun() const { return path_exists(config()); }
+
+std::string RunDirectory::dataset_path() const {
+  const std::filesystem::path path = path_ / kSessionsFile;
+  if (!path_exists(path)) return {};
+  const std::vector<MadeBy> sessions = parse_sessions(read_file(path));
+  return sessions.empty() ? std::string() : sessions.back().data;
 }
 
 void RunDirectory::add_session(const MadeBy& made_by) const {

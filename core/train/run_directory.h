@@ -30,11 +30,18 @@ class RunDirectory {
   // FileError when another one has taken the directory over.
   void check_lock() const;
 
-  // Throws UsageError when a run is there already.
+  // Throws UsageError when a run is there already that has saved a checkpoint or was evaluated.
   void check_new() const;
 
-  // Writes config.json. Throws UsageError when a run is there already and `resuming` is not set.
+  // Writes config.json. When `resuming` is not set, it takes the place of a run that ended before its first checkpoint,
+  // or throws as check_new() does.
   void begin(const Config& config, bool resuming) const;
+
+  // Whether a run has begun here.
+  bool is_begun() const;
+
+  // Absolute path at which the run last had its dataset; empty: nothing says so.
+  std::string dataset_path() const;
 
   // Adds a line to sessions.jsonl.
   void add_session(const MadeBy& made_by) const;

@@ -163,7 +163,10 @@ DocumentsFound count_documents(const Config& config, const Dataset& dataset) {
 
 Dataset dataset_of(const DataConfig& config) {
   if (!path_exists(config.path))
-    throw DataError("data.path: expected a dataset, found nothing at {}; segue prepare makes one", config.path);
+    throw DataError(
+        "data.path: expected a dataset, found nothing at {}; segue prepare makes one, --set data.path=DIR names "
+        "another",
+        config.path);
   return Dataset(config.path);
 }
 

@@ -95,9 +95,25 @@ std::filesystem::path run_path(const TrainOptions& options) {
   return std::filesystem::path("runs") / std::filesystem::path(options.config).stem();
 }
 
+// A run that is resumed from another working directory than it began in finds its dataset where it last had it.
+void find_dataset(DataConfig& data, const RunDirectory& run) {
+  if (path_exists(data.path)) return;
+  const std::string last = run.dataset_path();
+  if (last.empty() || last == data.path) return;
+  if (!path_exists(last))
+    throw DataError(
+        "data.path: expected a dataset, found nothing at {}, nor at {}, where {} last had it; --set data.path=DIR says "
+        "where it is now",
+        data.path, last, run.path().string());
+  data.path = last;
+}
+
 Config resolve_config(const TrainOptions& options, const RunDirectory& run) {
-  if (options.config.empty() && !options.resume) throw UsageError("name a config, or continue a run with --resume");
-  return load_config(options.config.empty() ? run.config() : std::filesystem::path(options.config), options.overrides);
+  if (!options.config.empty()) return load_config(options.config, options.overrides);
+  if (!options.resume) throw UsageError("name a config, or continue a run with --resume");
+  Config config = load_config(run.config(), options.overrides);
+  if (std::ranges::count(overridden_keys(options.overrides), "data.path") == 0) find_dataset(config.data, run);
+  return config;
 }
 
 // Keys whose change would make another run of it, not a continuation.
@@ -186,7 +202,7 @@ std::string where_it_runs(const kernels::Queue& queue) {
                      human_bytes(info.total_bytes));
 }
 
-MadeBy made_by(const kernels::Queue& queue, const Job& job) {
+MadeBy made_by(const kernels::Queue& queue, const Job& job, const DataConfig& data) {
   const Device device = queue.device();
   return {.program = program_version(),
           .host = job.host(),
@@ -195,7 +211,8 @@ MadeBy made_by(const kernels::Queue& queue, const Job& job) {
           .threads = queue.threads(),
           .ranks = job.size(),
           .began = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
-          .from_step = 0};
+          .from_step = 0,
+          .data = std::filesystem::absolute(data.path).lexically_normal().string()};
 }
 
 // The checkpoint that a run resumes from, or the one whose weights it starts with.
@@ -282,7 +299,7 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
                       const TrainingRank& rank, std::optional<LongWork>& starting, const StopSignal& stop) try {
   std::optional<ReportKeeper> report;  // outlives the trainer, which notifies it
   Trainer trainer(config, dataset, run, rank.queue, rank.job, rank.collectives, rank.logger);
-  trainer.sign_as(made_by(rank.queue, rank.job));
+  trainer.sign_as(made_by(rank.queue, rank.job, config.data));
   if (rank.job.is_first() && config.training.report) trainer.observe(report.emplace(run, rank.logger));
   if (origin.resumed) trainer.resume_from(*origin.resumed);
   if (origin.weights) trainer.start_from(*origin.weights);
@@ -336,6 +353,15 @@ void dry_run(const TrainOptions& options, const RunDirectory& run, const Config&
   if (job.is_first()) fmt::print("{}", text);
 }
 
+// The test split where there is one, otherwise the one that training evaluates on, or any.
+std::string split_to_evaluate(const Config& config, const Dataset& dataset) {
+  for (const std::string& wanted : {std::string("test"), config.evaluation.split})
+    if (dataset.has_split(wanted)) return wanted;
+  for (const SplitInfo& split : dataset.manifest().splits)
+    if (split.name != config.data.train_split) return split.name;
+  return config.data.train_split;
+}
+
 TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, const Config& config,
                                 const StopSignal& stop, const TrainingRank& rank) {
   Job& job = rank.job;
@@ -351,15 +377,19 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   if (options.resume) origin = find();  // nobody else saves meanwhile
   job.barrier();                        // nobody reads what begin() replaces
   // A run that is over keeps the config that its weights were trained with.
+  const bool replaces_run = job.is_first() && !options.resume && run.is_begun();
   const bool keeps_config = origin.resumed && is_over(*origin.resumed, config) && path_exists(run.config());
   if (job.is_first() && !keeps_config) run.begin(config, options.resume);
+  if (replaces_run)
+    logger.warn("{}: takes the place of a run that ended before its first checkpoint", run.path().string());
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(rank.queue));
   if (const std::string advice = advice_to_stop(); !advice.empty()) logger.info("{}", advice);
   const TrainingOutcome outcome = train(config, dataset, run, origin, rank, starting, stop);
   if (outcome == TrainingOutcome::kStopped) return outcome;
-  logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {}", run.path().string(),
-              config.data.path);
+  logger.info("finished; evaluate it with: segue eval --checkpoint {} --data {} --split {}",
+              shell_word(run.path().string()), shell_word(config.data.path),
+              shell_word(split_to_evaluate(config, dataset)));
   return outcome;
 }
 
@@ -412,8 +442,8 @@ void run_train(const TrainOptions& given) {
     });
     if (outcome == TrainingOutcome::kStopped) {
       const bool is_saved = run.checkpoints().newest().has_value();
-      stopped = fmt::format("{}; go on with: segue train --run {} --resume",
-                            is_saved ? "stopped and saved" : "stopped before the first step", run.path().string());
+      stopped = fmt::format("{}; go on with: {}", is_saved ? "stopped and saved" : "stopped before the first step",
+                            resuming_command(run.path()));
       say_for_all(*job, stopped);
     }
   }
