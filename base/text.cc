@@ -30,6 +30,12 @@ std::string human_count(int64_t count) {
   return digits;
 }
 
+std::string plural(int64_t count, std::string_view noun) { return fmt::format("{}{}", noun, count == 1 ? "" : "s"); }
+
+std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}", human_count(count), plural(count, noun));
+}
+
 std::string human_duration(double seconds) {
   if (!std::isfinite(seconds)) return "unknown";
   if (seconds < 10.0) return fmt::format("{:.1f} s", seconds);

@@ -44,7 +44,7 @@ std::string describe_beginning(const Dataset& dataset, const SplitInfo& split, c
 
 // "  1,000 examples of 65 tokens, items 4"
 std::string describe_run(const ExampleRun& run) {
-  std::string text = fmt::format("  {} examples of {} tokens", human_count(run.count), human_count(run.tokens));
+  std::string text = fmt::format("  {} of {}", counted(run.count, "example"), counted(run.tokens, "token"));
   for (const ExampleTrait& trait : run.traits) text += fmt::format(", {} {}", visible_line(trait.name), trait.value);
   return text + "\n";
 }
@@ -64,21 +64,21 @@ std::string describe_scored(const Dataset& dataset, const SplitInfo& split) {
       answers += mark.is_scored() && !mark.continues() ? 1 : 0;
     }
   }
-  return fmt::format("{} of {} tokens, in {} answers,", human_count(scored), human_count(split.tokens),
-                     human_count(answers));
+  return fmt::format("{} of {}, in {},", human_count(scored), counted(split.tokens, "token"),
+                     counted(answers, "answer"));
 }
 
 std::string describe_split(const Dataset& dataset, const SplitInfo& split, const Tokenizer* tokenizer) {
-  std::string text = fmt::format("split {}: {} tokens in {} {}, {} on disk\n", split.name, human_count(split.tokens),
-                                 split.shards.size(), split.shards.size() == 1 ? "shard" : "shards",
-                                 human_bytes(bytes_on_disk(dataset, split)));
+  std::string text =
+      fmt::format("split {}: {} in {}, {} on disk\n", split.name, counted(split.tokens, "token"),
+                  counted(std::ssize(split.shards), "shard"), human_bytes(bytes_on_disk(dataset, split)));
   text += describe_text(split, dataset.manifest().tokenizer);
   if (split.examples)
     for (const ExampleRun& run : *split.examples) text += describe_run(run);
   if (split.marks) text += fmt::format("  {} scored\n", describe_scored(dataset, split));
   if (tokenizer != nullptr) text += describe_beginning(dataset, split, *tokenizer);
   for (const ShardInfo& shard : split.shards)
-    text += fmt::format("  {}  {} tokens  {}\n", shard.file, human_count(shard.tokens), shard.checksum);
+    text += fmt::format("  {}  {}  {}\n", shard.file, counted(shard.tokens, "token"), shard.checksum);
   return text;
 }
 

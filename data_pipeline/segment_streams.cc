@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace segue {
 namespace {
@@ -34,8 +35,8 @@ int64_t rows_of_text(const TokenSource& source, const StreamOptions& options) {
 void check_streams(const SplitInfo& split, int64_t streams, const std::string& name) {
   if (!split.examples) {
     if (split.tokens / streams < 2)
-      throw DataError("{}: expected at least {} tokens for {} streams of 2, found {}", name, 2 * streams, streams,
-                      split.tokens);
+      throw DataError("{}: expected at least {} tokens for {} {} of 2, found {}", name, 2 * streams, streams,
+                      plural(streams, "stream"), split.tokens);
     return;
   }
   int64_t examples = 0;

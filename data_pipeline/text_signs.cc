@@ -53,14 +53,13 @@ void TextSigns::count(std::span<const std::byte> text) {
 
 std::vector<std::string> TextSigns::warnings(TokenizerKind kind, TextUse use) const {
   std::vector<std::string> lines;
-  const auto warn = [&lines](const Sign& sign, std::string_view what, std::string_view done) {
+  const auto warn = [&lines](const Sign& sign, const std::string& what, std::string_view done) {
     if (sign.count > 0)
-      lines.push_back(fmt::format("{} {} in {} {}, the first {}: {}", human_count(sign.count), what,
-                                  human_count(sign.files), sign.files == 1 ? "source" : "sources", sign.first, done));
+      lines.push_back(fmt::format("{} in {}, the first {}: {}", what, counted(sign.files, "source"), sign.first, done));
   };
-  warn(marks_, "byte order marks", "left out");
-  warn(zeros_, "zero bytes", "kept, though text has none");
-  warn(returns_, "lines end with CR LF",
+  warn(marks_, counted(marks_.count, "byte order mark"), "left out");
+  warn(zeros_, counted(zeros_.count, "zero byte"), "kept, though text has none");
+  warn(returns_, counted(returns_.count, "line") + (returns_.count == 1 ? " ends" : " end") + " with CR LF",
        drops_returns(kind)         ? "read like LF"
        : use == TextUse::kTraining ? "kept, so a model learns to write them; dos2unix makes them LF"
                                    : "kept, though the model may know none; dos2unix makes them LF");

@@ -6,6 +6,7 @@
 #include "base/cuda.h"
 #include "base/json_fields.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "core/config/device_choice.h"
 #include "core/tape/compute.h"
 
@@ -32,7 +33,7 @@ Workbench::Workbench(const WorkbenchOptions& options)
 
 std::string Workbench::title() const {
   const std::string_view precision = name_of_choice(precision_);
-  if (!device().is_cuda()) return fmt::format("cpu, {} threads, {}", queue_.threads(), precision);
+  if (!device().is_cuda()) return fmt::format("cpu, {}, {}", counted(queue_.threads(), "thread"), precision);
   return fmt::format("{} ({}), {}", name_of(device()), cuda::describe_device(device().index).name, precision);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -41,9 +42,9 @@ std::vector<MadeBy> parse_sessions(const std::string& text) {
 }
 
 std::string describe_made_by(const MadeBy& made_by) {
-  return fmt::format("{} on {}, {} rank{} of {} thread{}, {}; {}, from step {}", made_by.program, made_by.host,
-                     made_by.ranks, made_by.ranks == 1 ? "" : "s", made_by.threads, made_by.threads == 1 ? "" : "s",
-                     made_by.device, made_by.began, made_by.from_step);
+  return fmt::format("{} on {}, {} of {}, {}; {}, from step {}", made_by.program, made_by.host,
+                     counted(made_by.ranks, "rank"), counted(made_by.threads, "thread"), made_by.device, made_by.began,
+                     made_by.from_step);
 }
 
 }  // namespace segue

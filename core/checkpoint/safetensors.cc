@@ -224,7 +224,7 @@ ConstTensorView SafetensorsFile::tensor(const std::string& name) const {
   std::vector<std::string_view> candidates;
   for (const auto& [known, view] : tensors_) candidates.emplace_back(known);
   const std::string_view nearest = nearest_word(name, candidates);
-  throw CheckpointError("{}: expected a tensor {}, found {} others{}", source_, name, tensors_.size(),
+  throw CheckpointError("{}: expected a tensor {}, found {}{}", source_, name, counted(std::ssize(tensors_), "other"),
                         nearest.empty() ? "" : fmt::format(", the nearest {}", nearest));
 }
 

@@ -152,7 +152,7 @@ const NpzFile::Member& NpzFile::member(const std::string& name) const {
   std::vector<std::string_view> candidates;
   for (const auto& [known, member] : members_) candidates.emplace_back(known);
   const std::string_view nearest = nearest_word(name, candidates);
-  throw CheckpointError("{}: expected an array {}, found {} others{}", source_, name, members_.size(),
+  throw CheckpointError("{}: expected an array {}, found {}{}", source_, name, counted(std::ssize(members_), "other"),
                         nearest.empty() ? "" : fmt::format(", the nearest {}", nearest));
 }
 

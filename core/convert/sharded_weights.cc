@@ -80,7 +80,8 @@ class ShardedWeights : public WeightFile {
     std::vector<std::string_view> candidates;
     for (const auto& [known, file] : files_of_) candidates.emplace_back(known);
     const std::string_view nearest = nearest_word(name, candidates);
-    throw CheckpointError("{}: expected a tensor {}, found {} others{}", source_, name, candidates.size(),
+    throw CheckpointError("{}: expected a tensor {}, found {}{}", source_, name,
+                          counted(std::ssize(candidates), "other"),
                           nearest.empty() ? "" : fmt::format(", the nearest {}", nearest));
   }
 

@@ -62,7 +62,8 @@ class UnwrappedWeights : public WeightFile {
     std::vector<std::string_view> candidates;
     for (const auto& [known, in_file] : names_.in_file) candidates.emplace_back(known);
     const std::string_view nearest = nearest_word(name, candidates);
-    throw CheckpointError("{}: expected a tensor {}, found {} others{}", source(), name, candidates.size(),
+    throw CheckpointError("{}: expected a tensor {}, found {}{}", source(), name,
+                          counted(std::ssize(candidates), "other"),
                           nearest.empty() ? "" : fmt::format(", the nearest {}", nearest));
   }
 

@@ -102,23 +102,22 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   constexpr double kMega = 1e6;
 
   std::string text = parameter_table(parameters);
-  std::string tokens = use.memory_tokens > 0 ? fmt::format(", {} memory tokens", use.memory_tokens) : "";
+  std::string tokens = use.memory_tokens > 0 ? ", " + counted(use.memory_tokens, "memory token") : "";
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
   if (associates(model)) tokens += ", associations of every layer";
   if (has_infini_memory(model)) tokens += ", sums of keys and values in every layer";
   if (encoder_layers(model) > 0) tokens = ", which an encoder reads";
-  if (use.global_tokens > 0) tokens += fmt::format(", {} global tokens", use.global_tokens);
-  if (state_layers(model) > 0) tokens += fmt::format(", states of {} layers", state_layers(model));
-  text += fmt::format("\n{:<38} {} ({} layers, segment {}, memory {}{})\n", "reach",
-                      needs.reach ? fmt::format("{} tokens back", human_count(*needs.reach)) : "without limit",
-                      model.n_layer, lengths.tgt_len, use.mem_len, tokens);
+  if (use.global_tokens > 0) tokens += ", " + counted(use.global_tokens, "global token");
+  if (state_layers(model) > 0) tokens += ", states of " + counted(state_layers(model), "layer");
+  text += fmt::format("\n{:<38} {} ({}, segment {}, memory {}{})\n", "reach",
+                      needs.reach ? counted(*needs.reach, "token") + " back" : "without limit",
+                      counted(model.n_layer, "layer"), lengths.tgt_len, use.mem_len, tokens);
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", needs.forward_flops / kMega,
                       needs.training_flops / kMega);
-  text += fmt::format("{:<38} {} stream{}: {} in all\n", "training memory", streams, streams == 1 ? "" : "s",
-                      human_bytes(needs.bytes()));
-  text += fmt::format("{:<38} {}\n", fmt::format("  weights, gradients, {} moment{}", moments, moments == 1 ? "" : "s"),
-                      human_bytes(needs.weights));
+  text +=
+      fmt::format("{:<38} {}: {} in all\n", "training memory", counted(streams, "stream"), human_bytes(needs.bytes()));
+  text += fmt::format("{:<38} {}\n", "  weights, gradients, " + counted(moments, "moment"), human_bytes(needs.weights));
   text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(needs.memory));
   if (use.compressed_len > 0) text += parts_of_memory(model, use, streams);
   text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(needs.activations));

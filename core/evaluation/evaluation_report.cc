@@ -318,9 +318,9 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
 
 std::string share_text(const OrderedJson& line) {
   const OrderedJson& confidence = line["confidence95"];
-  return fmt::format("{:.2f} %{} of {} answers", 100.0 * line["accuracy"].get<double>(),
+  return fmt::format("{:.2f} %{} of {}", 100.0 * line["accuracy"].get<double>(),
                      confidence.is_null() ? "" : fmt::format(" ± {:.2f}", 100.0 * confidence.get<double>()),
-                     human_count(line["answers"].get<int64_t>()));
+                     counted(line["answers"].get<int64_t>(), "answer"));
 }
 
 // "items 4, 65 tokens"

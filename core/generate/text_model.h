@@ -44,6 +44,7 @@ class TextModel {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Lengths& lengths() const { return lengths_; }
+  const ModelConfig& config() const { return stored_.model; }
   Device device() const { return queue_.device(); }
 
   void enter_thread() { queue_.enter_thread(); }  // before another thread uses the model (kernels/queue.h)

@@ -53,6 +53,11 @@ bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use) {
   return asked == EvaluationMemory::kKvCache && use.mem_len > 0 && use.global_tokens == 0;
 }
 
+std::string name_of_memory(const ModelConfig& model, bool is_kv_cache) {
+  if (state_layers(model) == model.n_layer) return "states";
+  return std::string(is_kv_cache ? "KV cache" : "segment memory") + (hands_on_states(model) ? " and states" : "");
+}
+
 std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len) {
   if (keeps_kv_cache(asked, in_use.use)) return make_frozen_memory(in_use, streams, tgt_len);

@@ -72,6 +72,9 @@ enum class EvaluationMemory : uint8_t { kAsTrained, kKvCache };
 // nothing to make once for several segments, and no global stream, which comes between memory and segment.
 bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use);
 
+// What is kept of earlier segments, for people: "KV cache", "segment memory and states", "states".
+std::string name_of_memory(const ModelConfig& model, bool is_kv_cache);
+
 // Makes the memory of an evaluation: the frozen form, or that of training.
 std::unique_ptr<Memory> make_evaluation_memory(EvaluationMemory asked, const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len);

@@ -68,7 +68,7 @@ std::string cell(std::string_view what, std::string_view value, std::string_view
 
 std::string shape_of(const RunData& run) {
   const ModelConfig& model = run.config.model;
-  return fmt::format("{} layers of {}, segment {}, memory {}", model.n_layer, model.d_model,
+  return fmt::format("{} of {}, segment {}, memory {}", counted(model.n_layer, "layer"), model.d_model,
                      human_count(run.config.training.tgt_len), human_count(model.mem_len));
 }
 

@@ -171,7 +171,7 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
                                        [](const auto& a, const auto& b) { return a.loss < b.loss; });
   const EvaluatedLength& first = curve.results.front();
   const int64_t trained = curve.evaluation->trained_mem_len;
-  const std::string start = first.mem_len > 0 ? fmt::format("with {} tokens", first.mem_len)
+  const std::string start = first.mem_len > 0 ? "with " + counted(first.mem_len, "token")
                             : trained > 0     ? "without the memory that it was trained with"
                                               : "without memory";
   const std::string begin =

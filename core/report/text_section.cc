@@ -109,7 +109,7 @@ const Evaluation* sampled_evaluation(const RunData& run) {
 std::string context_text(const EvaluatedLength& result) {
   if (result.is_recomputed) return fmt::format("in windows of {}", human_count(result.tgt_len));
   if (result.mem_len == 0) return fmt::format("in segments of {} without memory", human_count(result.tgt_len));
-  return fmt::format("with {} tokens of memory", human_count(result.mem_len));
+  return fmt::format("with {} of memory", counted(result.mem_len, "token"));
 }
 
 void add_sample(Page& page, const std::string& name, const Evaluation& evaluation) {
@@ -125,9 +125,9 @@ void add_sample(Page& page, const std::string& name, const Evaluation& evaluatio
   if (!pair.without) return;
   const std::vector<ShadedToken> differences = differences_of(evaluation, *pair.without, shown);
   page.figure({.html = differences_html(differences, deepest_of(differences)),
-               .caption = fmt::format("The same text, shaded by what {} tokens of memory changed for {}: blue tokens "
+               .caption = fmt::format("The same text, shaded by what {} of memory changed for {}: blue tokens "
                                       "became likelier than without memory, orange ones less likely.",
-                                      human_count(result.mem_len), name),
+                                      counted(result.mem_len, "token"), name),
                .table = most_helped(differences),
                .table_name = "Where memory helped most"});
 }

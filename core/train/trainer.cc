@@ -476,19 +476,18 @@ void Trainer::log_plan() const {
                                  : fmt::format(", the newest {} of them learned from",
                                                scored_tokens(config_.training, config_.training.tgt_len));
   const StageLengths last = last_lengths(config_);
-  const std::string tokens =
-      last.segments == 1 ? human_count(last.tgt_len) : fmt::format("{} times {}", last.segments, last.tgt_len);
+  const std::string tokens = last.segments == 1 ? counted(last.tgt_len, "token")
+                                                : fmt::format("{} times {} tokens", last.segments, last.tgt_len);
   const std::optional<int64_t> reach = reach_in_tokens(config_.model, use_of(config_.model), last.tgt_len);
-  logger_.info("{} parameters, vocabulary {}{}, {} streams of {} tokens a step{}{}, reach {}",
-               human_count(parameters_.count()), dataset_.vocabulary(),
-               config_.model.objective.is_masked() ? " and a mask token" : "", streams, tokens, scored, shares,
-               reach ? fmt::format("{} tokens", human_count(*reach)) : "without limit");
+  logger_.info("{} parameters, vocabulary {}{}, {} of {} a step{}{}, reach {}", human_count(parameters_.count()),
+               dataset_.vocabulary(), config_.model.objective.is_masked() ? " and a mask token" : "",
+               counted(streams, "stream"), tokens, scored, shares, reach ? counted(*reach, "token") : "without limit");
   log_segments();
   if (config_.schedule.warmup_step >= config_.training.max_step)
     warn(fmt::format(
-        "schedule.warmup_step: a warm-up of {} steps is not over when training ends, after {}: the schedule's learning "
+        "schedule.warmup_step: a warm-up of {} is not over when training ends, after {}: the schedule's learning "
         "rate stays below {}",
-        config_.schedule.warmup_step, config_.training.max_step, config_.optimizer.lr));
+        counted(config_.schedule.warmup_step, "step"), config_.training.max_step, config_.optimizer.lr));
 }
 
 }  // namespace segue

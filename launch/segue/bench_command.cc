@@ -303,8 +303,9 @@ void run_eval_speed(const EvalSpeedOptions& options) {
   result.ceilings = measure_ceilings(workbench, options.effort, options.ceilings);
   const std::vector<EvalSpeed> speeds = bench_eval_speed(workbench, options.effort, config, options.vocab_size,
                                                          options.streams, options.tgt_len, options.lengths);
-  result.title = fmt::format("evaluation on {}: {} layers, D {}, B {}, T {}", workbench.title(), config.model.n_layer,
-                             config.model.d_model, options.streams, options.tgt_len);
+  result.title =
+      fmt::format("evaluation on {}: {}, D {}, B {}, T {}", workbench.title(), counted(config.model.n_layer, "layer"),
+                  config.model.d_model, options.streams, options.tgt_len);
   OrderedJson setting = setting_of(workbench, "eval-speed");
   setting.update({{"model", write_fields(config.model)},
                   {"vocabulary", options.vocab_size},

@@ -39,9 +39,9 @@ std::string describe_training(const Config& config, const std::vector<std::strin
   size_t width = 0;
   for (const std::string& place : places) width = std::max(width, place.size());
 
-  std::string text = fmt::format("{} parameters, vocabulary {}, {} streams of {} tokens a step, {} steps\n\n",
-                                 human_count(plan.parameters), vocab_size, config.training.batch_size,
-                                 config.training.tgt_len, human_count(config.training.max_step));
+  std::string text = fmt::format("{} parameters, vocabulary {}, {} of {} a step, {}\n\n", human_count(plan.parameters),
+                                 vocab_size, counted(config.training.batch_size, "stream"),
+                                 counted(config.training.tgt_len, "token"), counted(config.training.max_step, "step"));
   text += fmt::format("{:>4}  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}{:>13}{:>12}\n", "rank", "", width, "streams",
                       "weights", "gradients", "optimizer", "memory", "activations", "total");
   for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, places[rank], plan.ranks[rank], width);

@@ -198,7 +198,8 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
     if (!job.is_first()) return;
     logger->info("segments of {}, mem_len {}: {}{}", human_count(pass.lengths.tgt_len),
                  human_count(pass.lengths.mem_len),
-                 bytes.text(queue.device(), keeps_kv_cache(settings.kept(), pass.use) ? "KV cache" : "segment memory"),
+                 bytes.text(queue.device(),
+                            name_of_memory(evaluation.trained().model, keeps_kv_cache(settings.kept(), pass.use))),
                  job.size() > 1 ? ", of the first rank" : "");
   };
   const std::vector<PassResult> results = evaluation.run(files ? files->directory() : output, say_bytes,

@@ -21,6 +21,7 @@
 #include "core/generate/samples.h"
 #include "core/generate/surprisal.h"
 #include "core/generate/text_model.h"
+#include "core/memory/memory.h"
 #include "data_pipeline/text_file.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -166,7 +167,7 @@ void generate(const GenerateOptions& options, TextModel& model, Logger& logger) 
   const SourcedText prompt = read_prompt(options, model, logger);
   const std::vector<int32_t> tokens = model.encode(prompt);
   Generator generator = model.make_generator(count);
-  logger.info("{}", generator.bytes().text(model.device(), "KV cache"));
+  logger.info("{}", generator.bytes().text(model.device(), name_of_memory(model.config(), true)));
   const Stopwatch reading;
   Progress progress("prompt", std::ssize(tokens), "tokens", 1.0,
                     options.quiet || std::ssize(tokens) <= model.lengths().tgt_len);
@@ -182,18 +183,17 @@ void generate(const GenerateOptions& options, TextModel& model, Logger& logger) 
     show(fmt::format("== sample {}\n{}{}\n\n", b + 1, prompt.text, samples.samples[b].text.text()));
   if (count == 1) show("\n");
   const int64_t drawn = tokens_drawn(options, samples);
-  say_speed(options, fmt::format("prompt: {} tokens in {:.2f} s; generated {} tokens in {:.2f} s, {:.0f} tokens/s",
-                                 human_count(std::ssize(tokens)), reading_seconds, human_count(drawn), seconds,
-                                 static_cast<double>(drawn) / seconds));
+  say_speed(options, fmt::format("prompt: {} in {:.2f} s; generated {} in {:.2f} s, {:.0f} tokens/s",
+                                 counted(std::ssize(tokens), "token"), reading_seconds, counted(drawn, "token"),
+                                 seconds, static_cast<double>(drawn) / seconds));
   if (!options.json.empty()) write_json(options, samples_json(options, model.lengths(), prompt, samples, seconds));
 }
 
 std::string describe_score(const SurprisalSums& sums, int64_t unknown, double tokens_per_second) {
-  return fmt::format("{}{}; {:.0f} tokens/s", describe_surprisals(sums),
-                     unknown > 0 ? fmt::format("; {} token{} of what the vocabulary does not have",
-                                               human_count(unknown), unknown == 1 ? "" : "s")
-                                 : "",
-                     tokens_per_second);
+  return fmt::format(
+      "{}{}; {:.0f} tokens/s", describe_surprisals(sums),
+      unknown > 0 ? fmt::format("; {} of what the vocabulary does not have", counted(unknown, "token")) : "",
+      tokens_per_second);
 }
 
 void check_scored(const SurprisalSums& sums, const SourcedText& text) {

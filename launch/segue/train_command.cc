@@ -171,7 +171,7 @@ std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Job& job
   if (job.is_first()) found = run.checkpoints().newest_intact();
   for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
   if (!found.checkpoint && !found.complaints.empty())
-    throw CheckpointError("{}: none of its {} checkpoints is intact; to start at the beginning, name another --run",
+    throw CheckpointError("{}: no checkpoint of its {} is intact; to start at the beginning, name another --run",
                           run.path().string(), found.complaints.size());
   if (job.is_first() && !found.checkpoint)
     logger.warn("{}: no checkpoint to resume from, starting at the beginning", run.path().string());
@@ -194,8 +194,8 @@ std::string where_it_runs(const kernels::Queue& queue) {
   const Device device = queue.device();
   if (!device.is_cuda()) {
     const std::optional<int> quota = cpu_quota();
-    return fmt::format("{} thread{} on cores {}{}, {}", queue.threads(), queue.threads() == 1 ? "" : "s",
-                       usable_cores(), quota ? fmt::format(" within a quota of {}", *quota) : "", queue.code_path());
+    return fmt::format("{} on cores {}{}, {}", counted(queue.threads(), "thread"), usable_cores(),
+                       quota ? fmt::format(" within a quota of {}", *quota) : "", queue.code_path());
   }
   const cuda::DeviceInfo info = cuda::describe_device(device.index);
   return fmt::format("{} ({}, {} free of {})", name_of(device), info.name, human_bytes(info.free_bytes),
@@ -270,10 +270,8 @@ void check_data(const Config& config, const Dataset& dataset, Job& job, Logger& 
   const SplitInfo& split = dataset.split_info(config.data.train_split);
   const int64_t of_stream = split.tokens / config.training.batch_size;
   if (job.is_first() && !split.examples && of_stream <= config.training.tgt_len)
-    logger.warn(
-        "training.batch_size: {} streams have {} tokens each, no more than training.tgt_len = {}: segments are "
-        "shorter",
-        config.training.batch_size, of_stream, config.training.tgt_len);
+    logger.warn("training.batch_size: {}: {} each, no more than training.tgt_len = {}: segments are shorter",
+                counted(config.training.batch_size, "stream"), counted(of_stream, "token"), config.training.tgt_len);
 }
 
 // Draws the report of the run while it trains.

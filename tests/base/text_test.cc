@@ -58,6 +58,12 @@ TEST(Unescaped, ReadsWhatPeopleType) {
     EXPECT_EQ(unescaped(wrong), std::nullopt) << wrong;
 }
 
+TEST(Counted, HasThePluralOfAllButOne) {
+  EXPECT_EQ(counted(1, "thread"), "1 thread");
+  EXPECT_EQ(counted(0, "token"), "0 tokens");
+  EXPECT_EQ(counted(2048, "token"), "2,048 tokens");
+}
+
 TEST(NearestWord, FindsTheTypoAndOnlyThat) {
   const std::vector<std::string_view> words{"mem_len", "tgt_len", "dropout", "dropatt"};
   EXPECT_EQ(nearest_word("mem_lenn", words), "mem_len");

@@ -168,7 +168,7 @@ def test_checkpoint(program):
     for name in os.listdir(os.path.join(directory, "checkpoints")):
         if name.startswith("step-"):
             truncate(os.path.join(directory, "checkpoints", name, "weights.safetensors"), 0.7)
-    refused(program, CHECKPOINT, "train", file, "--run", "lost", "--resume", says=["none of its 2 checkpoints is intact", "--run"])
+    refused(program, CHECKPOINT, "train", file, "--run", "lost", "--resume", says=["no checkpoint of its 2 is intact", "--run"])
     check(sorted(os.listdir(directory)) == sorted(os.listdir(program.path("run"))), "resumed from nothing, and wrote")
 
     refused(program, USAGE, "train", file, "--run", "run", says=["--resume"])

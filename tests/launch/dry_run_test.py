@@ -48,7 +48,7 @@ def test_many_ranks_start(job):
     """With fewer streams to evaluate than ranks."""
     many = ("--set", "training.batch_size=1024", "--ranks", 1024)
     planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run", *many)
-    check(" 1023  " in planned and "1024 streams" in planned, planned[-500:])
+    check(" 1023  " in planned and "1,024 streams" in planned, planned[-500:])
     twelve = ("--set", "training.batch_size=12", "--set", "evaluation.interval=2", "--set", "training.max_step=2")
     job.run("train", "config.json", "--run", "twelve", "--dry-run", "--ranks", 12, *twelve)
     _, errors = job.run_ranks(12, "train", "config.json", "--run", "twelve", "--quiet", *twelve, "--set", "schedule.warmup_step=9")

@@ -134,7 +134,7 @@ def test_text_is_read_as_prepare_reads_it():
     plain, _ = scored("plain.txt", TEXT)
     check(read_table(plain)[1][2] == "3", plain)
     table, errors = scored("marked.txt", b"\xef\xbb\xbf" + TEXT.encode())
-    check(table == plain and "1 byte order marks in 1 source, the first marked.txt: left out" in errors, table + errors)
+    check(table == plain and "1 byte order mark in 1 source, the first marked.txt: left out" in errors, table + errors)
     check(scored("text.gz", gzip.compress(TEXT.encode()))[0] == plain, "compressed text is not read as the text")
     check(scored("marked.txt", b"\xef\xbb\xbf" + TEXT.encode(), "--as-is")[0] != plain, "--as-is leaves the mark out")
     table, errors = scored("returns.txt", TEXT.replace("\n", "\r\n").encode())

@@ -345,6 +345,8 @@ def test_states_alone(job):
         run = f"{kind}-whole"
         refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto", says=["--warm-up", key, "no limit"])
         refused(job, CONFIG, "eval", "--checkpoint", run, "--data", "text", "--attention", says=["attention", key])
+        _, errors = job.run("generate", run, "ab", "--tokens", 1)
+        check(", states " in errors if kind == "state" else ", KV cache and states " in errors, errors)
     refused(job, CONFIG, "eval", "--checkpoint", "state-whole", "--data", "text", "--mem-len", "3",
             says=["--mem-len", "expected 0", "model.score.kind"])
     output, _ = job.run("inspect", "state.json")

@@ -315,7 +315,7 @@ def test_signs(program):
     program.write("clean.txt", TEXT)
     check(warnings(program, "--train", "clean.txt") == "", "a clean text is warned of")
     program.write("marked.txt", b"\xef\xbb\xbf" + TEXT)
-    check("1 byte order marks in 1 source, the first marked.txt: left out" in warnings(program, "--train", "marked.txt"),
+    check("1 byte order mark in 1 source, the first marked.txt: left out" in warnings(program, "--train", "marked.txt"),
           "a byte order mark is not told")
     marked = shards(program)
     check(prepared(program, "--train", "clean.txt") == marked, "a byte order mark was not left out")
@@ -348,7 +348,7 @@ def test_word_lists(program):
                           ("cr", words.replace("\n", "\r")), ("list.gz", gzip.compress(words.encode()))):
         check(tokens(name, content) == expected, f"{name}: other words")
     check(tokens("-", None, stdin=words.encode()) == expected, "a list from a pipe: other words")
-    check("byte order marks in 1 source, the first marked" in warnings(
+    check("byte order mark in 1 source, the first marked" in warnings(
         program, "--tokenizer", "word", "--vocabulary", "marked", "--train", "words.txt"), "a byte order mark is not told of")
     for name, content, says in (("wide", (words * 2).encode("utf-16"), "UTF-16"), ("latin", "a\n\xe9\n".encode("latin-1"), "line 2: expected UTF-8"),
                                 ("twice", gzip.compress(gzip.compress(b"a")), "twice")):
@@ -367,7 +367,7 @@ def test_separators(program):
         check(warnings(program, "--field", "text", "--separator", separator, "--train", "pages.jsonl") == "", separator)
     program.write("zeros.jsonl", lines({"text": "a\0b\r\n"}, {"text": "\0"}))
     found = warnings(program, "--field", "text", "--separator", "0", "--train", "zeros.jsonl")
-    check("2 zero bytes" in found and "1 lines end with CR LF" in found, found)
+    check("2 zero bytes" in found and "1 line ends with CR LF" in found, found)
     program.write("plain.txt", TEXT)
     check("separator: nothing to put it between" in warnings(program, "--separator", "0", "--input", "plain.txt"), "no warning")
     program.write("other.txt", TEXT + b"another\n")

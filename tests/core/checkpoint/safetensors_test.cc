@@ -110,7 +110,7 @@ TEST(Safetensors, AsksForWhatIsExpected) {
   const std::string bytes = file_with(R"({"weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   const SafetensorsFile file("f", std::as_bytes(std::span(bytes)));
   EXPECT_EQ(message_of<CheckpointError>([&] { file.tensor("weigth"); }),
-            "f: expected a tensor weigth, found 1 others, the nearest weight");
+            "f: expected a tensor weigth, found 1 other, the nearest weight");
   EXPECT_EQ(message_of<CheckpointError>([&] { file.tensor("weight", DType::kFloat32, {3}); }),
             "f: tensor weight: expected float32 [3], found float32 [2]");
   EXPECT_EQ(message_of<CheckpointError>([&] { file.tensor("weight", DType::kFloat64, {2}); }),
