@@ -2,8 +2,10 @@
 #include "data_pipeline/corpus_pass.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/progress.h"
+#include "data_pipeline/separator.h"
 #include "data_pipeline/source_reader.h"
 
 namespace segue {
@@ -24,7 +26,9 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string separator_text(const PrepareOptions& options) {
+// As what the passes over text or over ready-made tokens hold.
+std::string bytes_of_separator(const PrepareOptions& options) {
+  if (options.format == SourceFormat::kText) return separator_of_text(options).value_or("");
   if (!options.separator) return {};
   const auto token = static_cast<uint32_t>(*options.separator);
   const auto bytes = static_cast<size_t>(bytes_of(source_type_of(options.format)));
@@ -34,8 +38,20 @@ std::string separator_text(const PrepareOptions& options) {
 // Hands the text of a corpus to the sinks of its splits.
 class CorpusPass {
  public:
-  CorpusPass(const Corpus& corpus, bool whole_lines, const SinkOfSplit& sink_of)
-      : corpus_(corpus), whole_lines_(whole_lines), sink_of_(sink_of), sink_(sink_of(corpus.splits[0].name)) {}
+  // With `whole_lines`, splits are cut where a line begins, or a document behind the separator.
+  CorpusPass(const Corpus& corpus, bool whole_lines, std::string separator, const SinkOfSplit& sink_of)
+      : corpus_(corpus),
+        whole_lines_(whole_lines),
+        separator_(std::move(separator)),
+        sink_of_(sink_of),
+        sink_(sink_of(corpus.splits[0].name)) {}
+
+  // A text of its own between two files.
+  void append_separator() {
+    file_begin_ = position_;
+    append(separator_);
+    end_file();
+  }
 
   // The text begins `skipped` bytes into the file.
   void begin_file(SourceInfo& source, int64_t skipped) {
@@ -47,10 +63,11 @@ class CorpusPass {
     while (!text.empty()) {
       while (is_split_done()) turn_to_next_split();
       const std::string_view part = text.substr(0, bytes_for_split(text));
-      if (source_ != nullptr && !in_part_) begin_part();
+      if (!in_part_) begin_part();
       if (sink_ != nullptr) sink_->append(part);
       position_ += std::ssize(part);
-      begins_line_ = part.back() == '\n';
+      may_cut_ = part.back() == '\n' || ends_document(part);
+      remember(part);
       text.remove_prefix(part.size());
     }
   }
@@ -58,7 +75,8 @@ class CorpusPass {
   void end_file() {
     end_part();
     source_ = nullptr;
-    begins_line_ = true;
+    may_cut_ = true;
+    last_.clear();
   }
 
   // Splits that have got nothing are opened and ended, too.
@@ -70,21 +88,38 @@ class CorpusPass {
  private:
   bool is_split_done() const {
     const bool last = split_ + 1 == corpus_.splits.size();
-    return !last && position_ >= corpus_.splits[split_].end && (!whole_lines_ || begins_line_);
+    return !last && position_ >= corpus_.splits[split_].end && (!whole_lines_ || may_cut_);
   }
 
   size_t bytes_for_split(std::string_view text) const {
     const int64_t left = corpus_.splits[split_].end - position_;
     if (split_ + 1 == corpus_.splits.size()) return text.size();
     if (left > 0) return std::min(text.size(), static_cast<size_t>(left));
-    return std::min(text.size() - 1, text.find('\n')) + 1;
+    const size_t line = std::min(text.size() - 1, text.find('\n')) + 1;
+    if (separator_.empty()) return line;
+    const std::string seen = last_ + std::string(text.substr(0, line));
+    const size_t at = seen.find(separator_);
+    return at == std::string::npos ? line : at + separator_.size() - last_.size();
   }
 
-  // Begins the file's part in this split.
+  bool ends_document(std::string_view part) const {
+    return !separator_.empty() &&
+           (last_ + std::string(part.substr(part.size() - std::min(part.size(), separator_.size()))))
+               .ends_with(separator_);
+  }
+
+  // Of the text so far, what may be the beginning of a separator.
+  void remember(std::string_view part) {
+    if (separator_.empty()) return;
+    last_ += part.substr(part.size() - std::min(part.size(), separator_.size()));
+    last_.erase(0, last_.size() - std::min(last_.size(), separator_.size() - 1));
+  }
+
+  // Begins the part of a file, or of the separator, in this split.
   void begin_part() {
     in_part_ = true;
-    source_->splits.push_back(corpus_.splits[split_].name);
-    if (sink_ != nullptr) sink_->begin_file(source_->file, position_ - file_begin_);
+    if (source_ != nullptr) source_->splits.push_back(corpus_.splits[split_].name);
+    if (sink_ != nullptr) sink_->begin_file(source_ != nullptr ? source_->file : "separator", position_ - file_begin_);
   }
   void end_part() {
     if (in_part_ && sink_ != nullptr) sink_->end_file();
@@ -99,6 +134,7 @@ class CorpusPass {
 
   const Corpus& corpus_;
   bool whole_lines_;
+  std::string separator_;  // bytes; empty: none
   const SinkOfSplit& sink_of_;
   size_t split_ = 0;
   TextSink* sink_;
@@ -106,7 +142,8 @@ class CorpusPass {
   SourceInfo* source_ = nullptr;  // null: between files
   int64_t file_begin_ = 0;
   bool in_part_ = false;
-  bool begins_line_ = true;
+  bool may_cut_ = true;  // a line or a document begins
+  std::string last_;     // text that may be the beginning of a separator
 };
 
 }  // namespace
@@ -116,16 +153,16 @@ PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>
   const TokenType type = source_type_of(options.format);
   const bool text = options.format == SourceFormat::kText;
   const int64_t limit = text ? largest_vocabulary(type) : options.vocabulary.value_or(largest_vocabulary(type));
-  const std::string separator = separator_text(options);
+  const std::string separator = bytes_of_separator(options);
   Progress progress(what, bytes_of_corpora(corpora), "MB", 1e6, options.quiet);
   int64_t done = 0;
   PassResult result;
   for (const Corpus& corpus : corpora) {
-    CorpusPass pass(corpus, keeps_lines_whole(options), sink_of);
+    CorpusPass pass(corpus, keeps_lines_whole(options), separator, sink_of);
     for (const SourceFile& file : corpus.files) {
-      if (&file != &corpus.files.front() && options.separator) {
-        pass.append(separator);
-        result.largest_token = std::max(result.largest_token, *options.separator);
+      if (&file != &corpus.files.front() && !separator.empty()) {
+        pass.append_separator();
+        result.largest_token = std::max(result.largest_token, options.separator.value_or(0));
       }
       SourceReader reader(file, type, limit, text && !options.as_is ? &result.signs : nullptr);
       SourceInfo source{.file = file.path.string(), .bytes = file.file_bytes, .checksum = {}, .splits = {}};

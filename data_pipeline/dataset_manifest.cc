@@ -206,6 +206,8 @@ void DatasetManifest::describe(JsonFields& fields) {
                   {.meaning = "token between source files; -1: none",
                    .minimum = -1,
                    .maximum = static_cast<double>(kLargestVocabulary)});
+  fields.optional("separator_text", separator_text,
+                  {.meaning = "text between source files, with its escapes; none: no text"});
   fields.required("splits", splits, {.meaning = "the parts of the dataset"});
   fields.required("sources", sources, {.meaning = "the files the dataset was made from"});
   fields.optional("task", task, {.meaning = "the synthetic task that it was generated for"});

@@ -93,7 +93,8 @@ struct DatasetManifest {
   int64_t version = 1;
   TokenizerInfo tokenizer;
   TokenType token_type = TokenType::kUInt8;
-  int64_t separator = -1;  // token between source files; -1: none
+  int64_t separator = -1;                          // token between source files; -1: none
+  std::optional<std::string> separator_text = {};  // the same as text, with its escapes (unescaped())
   std::vector<SplitInfo> splits;
   std::vector<SourceInfo> sources;
   std::optional<std::string> task;  // that it was generated for

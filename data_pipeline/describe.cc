@@ -110,6 +110,8 @@ std::string describe(const Dataset& dataset) {
   const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
   text += describe_tokenizer(manifest.tokenizer, tokenizer.get());
   if (manifest.separator >= 0) text += fmt::format("separator between sources: {}\n", manifest.separator);
+  if (manifest.separator_text)
+    text += fmt::format("separator between sources: \"{}\"\n", visible_line(*manifest.separator_text));
   for (const SplitInfo& split : manifest.splits) text += describe_split(dataset, split, tokenizer.get());
   for (const SourceInfo& source : manifest.sources) text += describe_source(source);
   if (manifest.task) text += fmt::format("task: {}\n", visible_line(*manifest.task));

@@ -16,6 +16,7 @@ namespace segue {
 namespace {
 
 constexpr int64_t kChunk = 1 << 16;
+constexpr const char* kBoundaryName = "document boundary";
 
 std::vector<int32_t> parse_tokens(const Dataset& dataset, const std::string& boundary) {
   std::vector<int32_t> tokens;
@@ -70,23 +71,13 @@ bool has_boundary(TokenSource source, std::span<const int32_t> boundary) {
   return is_found;
 }
 
-// What a tokenizer makes of a text; nothing where that has unknown tokens or none.
-std::vector<int32_t> tokens_of(const Tokenizer& tokenizer, const std::string& text) {
-  const std::unique_ptr<Encoder> encoder = tokenizer.make_encoder();
-  encoder->begin_file("document boundary", 0);
-  encoder->append(text);
-  encoder->end_file();
-  if (encoder->unknown() > 0) return {};
-  return {encoder->tokens().begin(), encoder->tokens().end()};
-}
-
 // "; what stands there: ..." of what documents often end with.
 std::string other_boundaries(const Dataset& dataset, const std::string& split, const Tokenizer& tokenizer) {
   std::string found;
   for (const char* text : {"\n\n\n", "\n\n", "\r\n\r\n", "<|endoftext|>", "</s>", "\x1e", "\n"}) {
     try {
-      const std::vector<int32_t> tokens = tokens_of(tokenizer, text);
-      if (tokens.empty()) continue;
+      const auto [tokens, unknown] = tokens_alone(tokenizer, text, kBoundaryName);
+      if (tokens.empty() || unknown > 0) continue;
       const DocumentCount count = count_documents(dataset.split(split), tokens);
       if (count.documents > 1)
         found += fmt::format("{}{} ({})", found.empty() ? "; what stands there: " : ", ", describe_json(Json(text)),
@@ -97,15 +88,22 @@ std::string other_boundaries(const Dataset& dataset, const std::string& split, c
   return found;
 }
 
-// Why a line feed is no token.
+}  // namespace
+
+TokensAlone tokens_alone(const Tokenizer& tokenizer, const std::string& text, const std::string& name) {
+  const std::unique_ptr<Encoder> encoder = tokenizer.make_encoder();
+  encoder->begin_file(name, 0);
+  encoder->append(text);
+  encoder->end_file();
+  return {.tokens = {encoder->tokens().begin(), encoder->tokens().end()}, .unknown = encoder->unknown()};
+}
+
 std::string_view without_line_feeds(const TokenizerInfo& info) {
   if (info.kind == TokenizerKind::kWord && info.line_marks == LineMarks::kNone)
     return "; segue prepare --eos line gives ends of lines a token";
   if (has_symbols(info.kind)) return "; this tokenizer leaves line feeds out";
   return "";
 }
-
-}  // namespace
 
 std::vector<int32_t> boundary_tokens(const Dataset& dataset, const std::string& boundary) {
   const std::unique_ptr<Tokenizer> tokenizer = dataset.tokenizer();
@@ -114,17 +112,14 @@ std::vector<int32_t> boundary_tokens(const Dataset& dataset, const std::string& 
   if (!text)
     throw DataError(R"({}: document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
                     dataset.directory().string(), boundary);
-  const std::unique_ptr<Encoder> encoder = tokenizer->make_encoder();
-  encoder->begin_file("document boundary", 0);
-  encoder->append(*text);
-  encoder->end_file();
-  if (encoder->unknown() > 0)
+  const TokensAlone alone = tokens_alone(*tokenizer, *text, kBoundaryName);
+  if (alone.unknown > 0)
     throw DataError(R"({}: document_boundary: expected what the vocabulary holds, found "{}")",
                     dataset.directory().string(), boundary);
-  if (encoder->tokens().empty())
+  if (alone.tokens.empty())
     throw DataError(R"({}: document_boundary: expected at least one token, found {}{})", dataset.directory().string(),
                     describe_json(Json(*text)), without_line_feeds(dataset.manifest().tokenizer));
-  return {encoder->tokens().begin(), encoder->tokens().end()};
+  return alone.tokens;
 }
 
 BoundarySearch::BoundarySearch(std::vector<int32_t> boundary)

@@ -10,6 +10,16 @@
 
 namespace segue {
 
+// What a tokenizer makes of a text that is a file of its own, which messages call `name`.
+struct TokensAlone {
+  std::vector<int32_t> tokens;
+  int64_t unknown = 0;  // of them
+};
+TokensAlone tokens_alone(const Tokenizer& tokenizer, const std::string& text, const std::string& name);
+
+// The end of an error about a line feed of which the tokenizer makes no token: why, or nothing.
+std::string_view without_line_feeds(const TokenizerInfo& info);
+
 // The tokens of a boundary: of a text, what the dataset's tokenizer makes of it as a file of its own, with its escapes
 // read (base/text.h); of ready-made tokens, their numbers, "50256" or "13,10". Throws DataError when it has none, or
 // the vocabulary does not hold it.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "data_pipeline/json_field.h"
 #include "data_pipeline/token_files/token_stream.h"
 
 namespace segue {
@@ -17,6 +18,7 @@ namespace {
 constexpr size_t kLinesBlockBytes = size_t{1} << 18;
 constexpr int64_t kLongestLine = int64_t{64} << 20;
 constexpr std::string_view kBlank = " \t\r";
+constexpr size_t kFieldsToldOfLine = 8;
 
 class JsonLineStream : public ByteStream {
  public:
@@ -52,7 +54,10 @@ class JsonLineStream : public ByteStream {
       feed = block_text_.find('\n');
     }
     line_ += block_text_.substr(0, feed);
-    if (ended_ && line_.empty() && block_text_.empty()) return false;
+    if (ended_ && line_.empty() && block_text_.empty()) {
+      if (2 * counts_.skipped > counts_.lines) refuse_missing();
+      return false;
+    }
     block_text_.remove_prefix(feed == std::string_view::npos ? block_text_.size() : feed + 1);
     ++number_;
     take_line();
@@ -77,17 +82,41 @@ class JsonLineStream : public ByteStream {
     Json document =
         parse_json<DataError>(line_, place, {.max_bytes = kLongestLine + std::ssize(block_), .is_line = true});
     if (!document.is_object()) throw DataError("{}: expected an object, found {}", place, describe_json(document));
-    const auto found = document.find(options_.field);
-    const bool is_there = found != document.end();
-    const bool is_right = is_there && (options_.ids ? found->is_array() : found->is_string());
-    if (!is_right)
-      throw DataError("{}: expected {} {}, found {}", place, options_.ids ? "a list" : "a text",
-                      describe_json(Json(options_.field)), is_there ? describe_json(*found) : "no such field");
+    const Json* field = find_field(document, options_.field);
+    count_line(document, field == nullptr || field->is_null());
+    if (field == nullptr || field->is_null()) return;
+    if (!(options_.ids ? field->is_array() : field->is_string()))
+      throw DataError("{}: expected {}, found {}", place, wanted(), describe_json(*field));
     if (options_.ids) {
-      add_ids(*found, place);
+      add_ids(*field, place);
     } else {
-      add(found->get_ref<const std::string&>());
+      add(field->get_ref<const std::string&>());
     }
+  }
+
+  // `a text "body"`.
+  std::string wanted() const {
+    return fmt::format("{} {}", options_.ids ? "a list" : "a text", describe_json(Json(options_.field)));
+  }
+
+  void count_line(const Json& document, bool is_skipped) {
+    ++counts_.lines;
+    if (is_skipped && counts_.skipped++ == 0) {
+      first_skipped_ = number_;
+      fields_of_first_ = usable_fields(document, kFieldsToldOfLine);
+    }
+    if (options_.counts != nullptr) *options_.counts = counts_;
+    if (counts_.skipped == kLinesWithoutField && counts_.lines == kLinesWithoutField) refuse_missing();
+  }
+
+  [[noreturn]] void refuse_missing() const {
+    std::string found;
+    for (const std::string& field : fields_of_first_)
+      found += fmt::format("{}{}", found.empty() ? "" : ", ", describe_json(Json(field)));
+    throw DataError("{}: expected {} in at least half of the lines, found it in {} of {}; line {} has {}{}", name_,
+                    wanted(), human_count(counts_.lines - counts_.skipped), human_count(counts_.lines), first_skipped_,
+                    found.empty() ? "neither text nor lists" : found,
+                    did_you_mean(nearest_word(options_.field, {fields_of_first_.begin(), fields_of_first_.end()})));
   }
 
   // Of one document over several lines only the first could be named, for an end that it does not have.
@@ -101,14 +130,14 @@ class JsonLineStream : public ByteStream {
   void add(const std::string& text) {
     if (text.empty()) return;
     if (options_.seen) options_.seen(text);
-    if (options_.separator && std::exchange(begun_, true)) text_ += static_cast<char>(*options_.separator);
+    if (options_.text_separator && std::exchange(begun_, true)) text_ += *options_.text_separator;
     text_ += text;
-    if (!options_.separator && text.back() != '\n') text_ += '\n';
+    if (!options_.text_separator && text.back() != '\n') text_ += '\n';
   }
 
   void add_ids(const Json& list, const std::string& place) {
     if (list.empty()) return;
-    if (options_.separator && std::exchange(begun_, true)) put(static_cast<uint64_t>(*options_.separator));
+    if (options_.token_separator && std::exchange(begun_, true)) put(static_cast<uint64_t>(*options_.token_separator));
     const auto limit = static_cast<uint64_t>(options_.ids->limit);
     for (size_t i = 0; i < list.size(); ++i) {
       const Json& value = list[i];
@@ -130,6 +159,9 @@ class JsonLineStream : public ByteStream {
   std::string_view block_text_;  // of block_, not yet cut into lines
   std::string line_;
   int64_t number_ = 0;  // of the last line
+  JsonLineCounts counts_;
+  int64_t first_skipped_ = 0;                 // number of that line
+  std::vector<std::string> fields_of_first_;  // those that it has
   bool ended_ = false;
   std::string text_;  // of the last document
   size_t given_ = 0;  // of it

@@ -19,15 +19,28 @@ struct JsonIds {
   int64_t limit = 0;  // they are from 0 to below it
 };
 
-struct JsonLineOptions {
-  std::string field;
-  std::optional<int64_t> separator = {};  // between two documents; absent: each text ends with a line feed
-  std::optional<JsonIds> ids = {};        // absent: the fields are text
-  std::function<void(std::string_view document)> seen = nullptr;  // called with each text as it stands in the file
+// Lines that are not empty, and those of them that lack the field or have null in it.
+struct JsonLineCounts {
+  int64_t lines = 0;
+  int64_t skipped = 0;
 };
 
+struct JsonLineOptions {
+  std::string field;  // a path (json_field.h)
+  // Between two documents, of text and of lists; absent: each text ends with a line feed, lists follow one another.
+  std::optional<std::string> text_separator = {};
+  std::optional<int64_t> token_separator = {};
+  std::optional<JsonIds> ids = {};                                // absent: the fields are text
+  std::function<void(std::string_view document)> seen = nullptr;  // called with each text as it stands in the file
+  JsonLineCounts* counts = nullptr;                               // of what has been read, where they are wanted
+};
+
+// Where a field is in no line among the first so many, nobody reads on.
+constexpr int64_t kLinesWithoutField = 1000;
+
 // The documents of `lines`, one behind the other; `name` is the file's for messages. Empty lines and documents count
-// for nothing. Throws DataError naming file and line for what is no object with such a field, for tokens outside the
+// for nothing; lines without the field are left out. Throws DataError naming the file for fewer than half of the lines
+// with the field, naming file and line for what is no object, for a field of another type, for tokens outside the
 // limits, and for lines above 64 MiB.
 std::unique_ptr<ByteStream> make_json_line_stream(std::unique_ptr<ByteStream> lines, const JsonLineOptions& options,
                                                   const std::string& name);

@@ -11,12 +11,14 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "data_pipeline/choose_tokenizer.h"
 #include "data_pipeline/corpus_pass.h"
 #include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/dataset_output.h"
 #include "data_pipeline/prepare_plan.h"
+#include "data_pipeline/separator.h"
 #include "data_pipeline/source_marks.h"
 #include "data_pipeline/split_writer.h"
 #include "data_pipeline/staged_directory.h"
@@ -135,6 +137,7 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
                                            .vocabulary = options.vocabulary.value_or(read.largest_token + 1)};
   manifest.token_type = type;
   manifest.separator = options.separator.value_or(-1);
+  manifest.separator_text = options.separator_text;
   manifest.sources = std::move(read.sources);
   manifest.command = options.command;
   return manifest;
@@ -202,7 +205,7 @@ void check_tokenizer_of_any(PrepareOptions options) {
 // What the files said of themselves, and what the user may not have thought of.
 void tell_what_was_found(const std::vector<Corpus>& corpora, const PrepareOptions& options, Logger& logger) {
   std::string_view told;
-  bool is_told_of_documents = options.separator.has_value();
+  bool is_told_of_documents = options.has_separator();
   for (const Corpus& corpus : corpora)
     for (const SourceFile& file : corpus.files) {
       const bool has_documents = file.is_ids || (file.tokens && file.tokens->has_documents());
@@ -212,6 +215,14 @@ void tell_what_was_found(const std::vector<Corpus>& corpora, const PrepareOption
         logger.info("{}: its documents follow one another as they are; --separator puts a token between them",
                     file.path.string());
     }
+}
+
+void warn_of_skipped_lines(const std::vector<Corpus>& corpora, Logger& logger) {
+  for (const Corpus& corpus : corpora)
+    for (const SourceFile& file : corpus.files)
+      if (const auto [lines, skipped] = file.json_lines; skipped > 0)
+        logger.warn("{}: {} of {} lines have no {}, or null in it, and are left out", file.path.string(),
+                    human_count(skipped), human_count(lines), describe_json(Json(file.field)));
 }
 
 }  // namespace
@@ -249,12 +260,14 @@ void prepare(const PrepareOptions& given, Logger& logger) {
     tell_what_was_found(corpora, options, logger);
   }
   plan_splits(options, corpora);
-  if (options.separator && options.field.empty() && std::ranges::all_of(corpora, has_one_document))
+  warn_of_skipped_lines(corpora, logger);
+  if (options.has_separator() && options.field.empty() && std::ranges::all_of(corpora, has_one_document))
     logger.warn("separator: nothing to put it between, since there is one source {}",
                 corpora.size() > 1 ? "for each split" : "alone");
   const std::string manifest_path = (options.output / kManifestFile).string();
   check_manifest_size(planned_manifest(options, corpora), manifest_path);
   const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora, logger);
+  if (tokenizer != nullptr) check_separator_of(options, *tokenizer, logger);
   DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
   add_source_marks(options, corpora, staged.path(), manifest);
   check_manifest_size(manifest, manifest_path);

@@ -58,8 +58,8 @@ struct PrepareOptions {
   std::vector<double> fractions{0.9, 0.05, 0.05};
 
   SourceFormat format = SourceFormat::kAuto;
-  // The sources are lines of JSON, each an object with the text or the tokens of a document in this field, or archives
-  // of NumPy, whose array of this name is taken; empty: they are not.
+  // The sources are lines of JSON, each an object with the text or the tokens of a document in this field (a path of
+  // keys, json_field.h), or archives of NumPy, whose array of this name is taken; empty: they are not.
   std::string field = {};
   // Sources are taken as they are, whatever they look like. Otherwise gzip, bzip2, xz and zstd are decompressed, a byte
   // order mark is left out, and what is neither text nor tokens is refused.
@@ -67,7 +67,9 @@ struct PrepareOptions {
   TokenizerOptions tokenizer = {};
   // The size for ready-made tokens (absent: the largest token found, plus 1), the most words, or the number of pieces.
   std::optional<int64_t> vocabulary = {};
-  std::optional<int64_t> separator = {};   // byte or ready-made token put between two files or documents
+  // Put between two files or documents: a byte of text or a ready-made token, or text as people type it (unescaped()).
+  std::optional<int64_t> separator = {};
+  std::optional<std::string> separator_text = {};
   std::filesystem::path token_bytes = {};  // of ready-made tokens: a file that says the bytes of each (token_bytes.h)
   bool marks = false;                      // of ready-made tokens: beside every FILE lies FILE.marks (token_mark.h)
   std::optional<int64_t> example_tokens = {};  // of ready-made tokens: the splits are examples of so many
@@ -78,6 +80,7 @@ struct PrepareOptions {
   bool quiet = false;                        // no progress
   std::string command = {};                  // for the manifest; not described
   void describe(JsonFields& fields);
+  bool has_separator() const { return separator || separator_text; }
 };
 
 // Writes the dataset `output`, or throws and leaves nothing: UsageError for options that contradict each other,

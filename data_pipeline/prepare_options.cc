@@ -1,5 +1,7 @@
 // What every option of `segue prepare` means.
 #include <algorithm>
+#include <charconv>
+#include <string>
 
 #include "data_pipeline/prepare.h"
 
@@ -36,6 +38,29 @@ void TokenizerOptions::describe(JsonFields& fields) {
                               "text; otherwise they are text"});
 }
 
+namespace {
+
+void describe_separator(JsonFields& fields, PrepareOptions& options) {
+  std::optional<std::string> asked = options.separator_text;
+  if (options.separator) asked = std::to_string(*options.separator);
+  fields.optional("separator", asked,
+                  {.meaning = "what to put between two files or documents, and nothing else: the number of a byte or "
+                              "raw token, or text such as \"\\n\\n\\n\"; none: nothing between files or lists of "
+                              "tokens, and each text of JSON lines ends with a line feed",
+                   .flag = {.value = "NUMBER|TEXT"}});
+  options.separator.reset();
+  options.separator_text = asked;
+  if (!asked) return;
+  int64_t number = 0;
+  const char* const end = asked->data() + asked->size();
+  if (const auto [parsed, error] = std::from_chars(asked->data(), end, number); error == std::errc() && parsed == end) {
+    options.separator = number;
+    options.separator_text.reset();
+  }
+}
+
+}  // namespace
+
 void PrepareOptions::describe(JsonFields& fields) {
   fields.optional("train", train, {.meaning = "files of split train", .flag = {.value = "FILE"}});
   fields.optional("valid", valid, {.meaning = "files of split valid", .flag = {.value = "FILE"}});
@@ -52,15 +77,13 @@ void PrepareOptions::describe(JsonFields& fields) {
                               "file that says what it is (llm.c, Megatron-LM, NumPy)"});
   fields.optional(
       "field", field,
-      {.meaning = "files are lines of JSON: take the text or the list of tokens in this field of each; or .npz "
-                  "archives: take this array",
+      {.meaning = "files are lines of JSON: take the text or the list of tokens in this field of each, such as text, "
+                  "or content.text of an object content; lines without it, or with null, are left out, at most half of "
+                  "a file; or .npz archives: take this array",
        .flag = {.value = "NAME"}});
   fields.optional("as_is", as_is,
                   {.meaning = "take files as they are, without decompressing, leaving out or refusing anything"});
-  fields.optional("separator", separator,
-                  {.meaning = "byte or raw token to put between two files or documents; none: nothing",
-                   .minimum = 0,
-                   .flag = {.value = "TOKEN"}});
+  describe_separator(fields, *this);
   fields.optional(
       "token_bytes", token_bytes,
       {.meaning = "raw tokens: a tokenizer.json, or lines of a token's bytes in base64 and its number, so that "

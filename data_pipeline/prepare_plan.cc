@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "data_pipeline/separator.h"
 
 namespace segue {
 namespace {
@@ -46,15 +47,9 @@ bool are_shares(const std::vector<double>& fractions) {
 
 void check_numbers(const PrepareOptions& options) {
   const bool text = options.format == SourceFormat::kText;
-  const TokenizerKind kind = options.tokenizer.kind;
   const int64_t largest = text ? kLargestVocabulary : largest_vocabulary(source_type_of(options.format));
   if (options.vocabulary && *options.vocabulary > largest)
     throw UsageError("--vocab-size: expected 1 to {}, found {}", largest, *options.vocabulary);
-  if (options.separator && text && kind != TokenizerKind::kByte)
-    throw UsageError("separator: expected bytes or ready-made tokens, found tokenizer {}", name_of_choice(kind));
-  const int64_t tokens = text ? 256 : options.vocabulary.value_or(largest);
-  if (options.separator && *options.separator >= tokens)
-    throw UsageError("separator: expected a token from 0 to {}, found {}", tokens - 1, *options.separator);
 }
 
 // Standard input is read once, and lines of JSON are no bytes to be taken as they are.
@@ -105,7 +100,8 @@ void plan_corpus(Corpus& corpus, Names names, const std::vector<double>& fractio
     if (!file.is_text()) settle_tokens(file, type, options.separator);
     bytes += file.bytes;
   }
-  const int64_t separator_tokens = options.separator ? 1 : 0;
+  int64_t separator_tokens = options.has_separator() ? 1 : 0;
+  if (options.format == SourceFormat::kText) separator_tokens = std::ssize(separator_of_text(options).value_or(""));
   const int64_t tokens = bytes / token_bytes + separator_tokens * (std::ssize(corpus.files) - 1);
   check_sizes(fractions, tokens);
   corpus.splits = cut(tokens, names, fractions);
@@ -121,7 +117,10 @@ void check_source_options(const PrepareOptions& options) {
   if (!options.input.empty()) check_fractions(options.fractions);
 }
 
-void check_options_of_format(const PrepareOptions& options) { check_numbers(options); }
+void check_options_of_format(const PrepareOptions& options) {
+  check_numbers(options);
+  check_separator(options);
+}
 
 std::vector<Corpus> find_sources(const PrepareOptions& options, const std::filesystem::path& directory) {
   std::vector<Corpus> corpora;

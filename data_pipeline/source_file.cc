@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "data_pipeline/foreign_formats.h"
 #include "data_pipeline/json_lines.h"
+#include "data_pipeline/separator.h"
 #include "data_pipeline/source_look.h"
 #include "data_pipeline/token_width.h"
 
@@ -129,13 +130,39 @@ int64_t bytes_inside(const SourceFile& file) {
   return count_bytes(*open_byte_stream(file.content, file.compression, file.path.string()));
 }
 
+// The documents of lines of JSON; counts the lines into `counts`, where there is one.
+std::unique_ptr<ByteStream> open_json_lines(const SourceFile& file, std::unique_ptr<ByteStream> lines, int64_t limit,
+                                            std::function<void(std::string_view document)> document_seen,
+                                            JsonLineCounts* counts) {
+  JsonLineOptions options{.field = file.field,
+                          .text_separator = file.text_separator,
+                          .token_separator = file.separator,
+                          .seen = std::move(document_seen),
+                          .counts = counts};
+  if (file.is_ids) options.ids = JsonIds{.type = file.token_type, .limit = limit};
+  return make_json_line_stream(std::move(lines), options, file.path.string());
+}
+
+// The file as it is unpacked, behind a byte order mark.
+std::unique_ptr<ByteStream> open_unpacked(const SourceFile& file) {
+  std::unique_ptr<ByteStream> stream = open_byte_stream(file.content, file.compression, file.path.string());
+  std::vector<std::byte> mark(static_cast<size_t>(file.skipped));
+  stream->read(mark);
+  return stream;
+}
+
+// Reads lines of JSON once.
+int64_t count_documents_bytes(SourceFile& file) {
+  return count_bytes(*open_json_lines(file, open_unpacked(file), kLargestVocabulary, nullptr, &file.json_lines));
+}
+
 void measure(SourceFile& file) {
   if (file.tokens) {
     const int64_t elements =
         file.tokens->array ? file.tokens->array->tokens.bytes() : bytes_inside(file) - file.tokens->header_bytes;
     count_tokens(*file.tokens, elements, file.path.string());
   } else if (!file.is_ids) {
-    file.bytes = file.field.empty() ? bytes_inside(file) - file.skipped : count_bytes(*open_source(file));
+    file.bytes = file.field.empty() ? bytes_inside(file) - file.skipped : count_documents_bytes(file);
     if (file.bytes == 0) throw DataError("{}: there is no text in it", file.path.string());
   }
   const bool is_plain = file.compression == Compression::kNone && file.field.empty() && file.skipped == 0 &&
@@ -175,6 +202,7 @@ SourceFile inspect_source(const std::filesystem::path& path, const PrepareOption
   }
   if (!file.tokens) file.field = options.field;
   file.separator = options.separator;
+  file.text_separator = separator_of_text(options);
   measure(file);
   return file;
 }
@@ -187,7 +215,7 @@ void settle_tokens(SourceFile& file, TokenType type, std::optional<int64_t> sepa
   file.token_type = type;
   file.separator = separator;
   if (file.is_ids) {
-    file.bytes = count_bytes(*open_source(file));
+    file.bytes = count_documents_bytes(file);
     if (file.bytes == 0) throw DataError("{}: there are no tokens in it", file.path.string());
     return;
   }
@@ -198,17 +226,14 @@ void settle_tokens(SourceFile& file, TokenType type, std::optional<int64_t> sepa
 std::unique_ptr<ByteStream> open_source(const SourceFile& file, int64_t limit,
                                         std::function<void(std::string_view document)> document_seen) {
   const std::string name = file.path.string();
-  std::unique_ptr<ByteStream> stream;
-  if (!file.tokens || !file.tokens->array) stream = open_byte_stream(file.content, file.compression, name);
-  if (file.tokens)
+  if (file.tokens) {
+    std::unique_ptr<ByteStream> stream;
+    if (!file.tokens->array) stream = open_byte_stream(file.content, file.compression, name);
     return open_tokens(*file.tokens, std::move(stream), file.content,
                        {.name = name, .type = file.token_type, .limit = limit, .separator = file.separator});
-  std::vector<std::byte> mark(static_cast<size_t>(file.skipped));
-  stream->read(mark);
-  if (file.field.empty()) return stream;
-  JsonLineOptions lines{.field = file.field, .separator = file.separator, .seen = std::move(document_seen)};
-  if (file.is_ids) lines.ids = JsonIds{.type = file.token_type, .limit = limit};
-  return make_json_line_stream(std::move(stream), lines, name);
+  }
+  if (file.field.empty()) return open_unpacked(file);
+  return open_json_lines(file, open_unpacked(file), limit, std::move(document_seen), nullptr);
 }
 
 }  // namespace segue

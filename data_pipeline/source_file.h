@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "data_pipeline/byte_stream.h"
+#include "data_pipeline/json_lines.h"
 #include "data_pipeline/prepare.h"
 #include "data_pipeline/token_files/token_layout.h"
 
@@ -26,11 +27,13 @@ struct SourceFile {
   Compression compression = Compression::kNone;
   int64_t skipped = 0;  // bytes before the text: a byte order mark
   std::string field = {};
-  std::optional<int64_t> separator = {};      // between the documents of one file
-  std::optional<TokenLayout> tokens = {};     // absent: text
-  bool is_ids = false;                        // tokens, as a list in the field of each line of JSON
-  TokenType token_type = TokenType::kUInt16;  // of the tokens, as open_source gives them
-  std::string checksum = {};                  // of the file, where what is read is not just its bytes
+  std::optional<int64_t> separator = {};           // between the documents of one file, of tokens
+  std::optional<std::string> text_separator = {};  // the same of text
+  JsonLineCounts json_lines = {};                  // of a file with a field
+  std::optional<TokenLayout> tokens = {};          // absent: text
+  bool is_ids = false;                             // tokens, as a list in the field of each line of JSON
+  TokenType token_type = TokenType::kUInt16;       // of the tokens, as open_source gives them
+  std::string checksum = {};                       // of the file, where what is read is not just its bytes
 
   bool is_text() const { return !tokens && !is_ids; }
 };

@@ -7,12 +7,15 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "data_pipeline/foreign_formats.h"
+#include "data_pipeline/json_field.h"
 #include "data_pipeline/token_width.h"
 
 namespace segue {
 namespace {
 
 using namespace std::string_view_literals;
+
+constexpr size_t kFieldsToldOfFile = 20;
 
 // Counts the zero bytes by their offset within groups of four bytes.
 std::array<size_t, 4> zeros_of(std::string_view beginning) {
@@ -41,10 +44,6 @@ std::string_view next_line_of(std::string_view text) {
 std::string_view without_mark(std::string_view beginning) {
   if (beginning.starts_with(kByteOrderMark)) beginning.remove_prefix(kByteOrderMark.size());
   return next_line_of(beginning);
-}
-
-bool is_list_of_ids(const Json& value) {
-  return value.is_array() && !value.empty() && value.front().is_number_integer();
 }
 
 // One document that holds records or describes other files, instead of a record on each line.
@@ -107,9 +106,8 @@ std::string json_records_of(std::string_view beginning) {
   std::string fields;
   try {
     const Json document = parse_json<DataError>(line, "line");
-    for (const auto& [key, value] : document.items())
-      if (value.is_string() || is_list_of_ids(value))
-        fields += fmt::format("{}{}", fields.empty() ? "" : ", ", describe_json(Json(key)));
+    for (const std::string& field : usable_fields(document, kFieldsToldOfFile))
+      fields += fmt::format("{}{}", fields.empty() ? "" : ", ", describe_json(Json(field)));
   } catch (const DataError&) {
     const bool is_cut = may_be_cut && line.size() == beginning.size() && line.starts_with("{\"");
     return is_cut ? "JSON lines: --field takes one of them" : "";
@@ -117,19 +115,33 @@ std::string json_records_of(std::string_view beginning) {
   return fields.empty() ? "" : fmt::format("JSON lines with the fields {}: --field takes one of them", fields);
 }
 
+namespace {
+
+// Whether a line that is longer than what is looked at has a list in the field.
+bool seems_to_have_list(std::string_view line, const std::string& field) {
+  const std::string key = describe_json(Json(field.substr(field.rfind('.') + 1)));
+  size_t at = line.find(key);
+  if (at == std::string_view::npos) return false;
+  at = line.find_first_not_of(" \t:", at + key.size());
+  return at != std::string_view::npos && line[at] == '[';
+}
+
+}  // namespace
+
 bool is_list_in_lines(std::string_view beginning, const std::string& field) {
   beginning = without_mark(beginning);
-  const std::string_view line = beginning.substr(0, beginning.find('\n'));
-  try {
-    const Json document = parse_json<DataError>(line, "line");
-    const auto found = document.is_object() ? document.find(field) : document.end();
-    return found != document.end() && found->is_array();
-  } catch (const DataError&) {  // longer than what is looked at
-    size_t at = line.find(describe_json(Json(field)));
-    if (at == std::string_view::npos) return false;
-    at = line.find_first_not_of(" \t:", at + describe_json(Json(field)).size());
-    return at != std::string_view::npos && line[at] == '[';
+  while (!beginning.empty()) {
+    const std::string_view line = beginning.substr(0, beginning.find('\n'));
+    beginning = next_line_of(beginning.substr(line.size()));
+    try {
+      const Json document = parse_json<DataError>(line, "line");
+      const Json* found = find_field(document, field);
+      if (found != nullptr && !found->is_null()) return found->is_array();
+    } catch (const DataError&) {
+      return seems_to_have_list(line, field);
+    }
   }
+  return false;
 }
 
 void check_text_look(std::string_view beginning, const std::string& name, const std::string& as_is_flag) {

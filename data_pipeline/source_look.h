@@ -23,7 +23,7 @@ std::string wide_text_of(std::string_view beginning);
 // other text.
 std::string json_records_of(std::string_view beginning);
 
-// Whether the first line of JSON has a list in this field, and no text.
+// Whether the first line of JSON that has this field (a path, json_field.h) has a list in it, and no text.
 bool is_list_in_lines(std::string_view beginning, const std::string& field);
 
 // Throws DataError for what is read as text alone, and which messages call `name`, where it begins like another format

@@ -28,7 +28,7 @@ constexpr const char* kPrepareExamples =
     "  segue prepare --format uint16 --train train.bin --valid val.bin --vocab-size 50257 --output data/web\n"
     "  segue prepare --train fineweb_train_*.bin --valid fineweb_val_000000.bin --output data/fineweb\n"
     "  zcat wiki.gz | segue prepare --train - --output data/wiki\n"
-    "  segue prepare --field text --input pages.jsonl.zst --output data/pages\n"
+    "  segue prepare --field content.text --separator '\\n\\n\\n' --input pages.jsonl.zst --output data/pages\n"
     "  segue inspect data/books\n"
     "Files compressed by gzip, bzip2, xz or zstd are decompressed. Token files of llm.c, Megatron-LM and NumPy say "
     "what "

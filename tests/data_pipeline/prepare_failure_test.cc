@@ -73,7 +73,7 @@ TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   EXPECT_EQ(refusal<DataError>({.output = output_, .input = {text_}, .fractions = {4, 4}}),
             "--split: expected sizes with a sum of 9, the size of the input, found 8");
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .separator = 256}),
-              HasSubstr("expected a token from 0 to 255, found 256"));
+              HasSubstr("separator: expected a byte from 0 to 255, found 256"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .vocabulary = 100}),
               HasSubstr("--vocab-size: expected --tokenizer word or sentencepiece, found byte"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .compression = 10}), HasSubstr("found 10"));
