@@ -110,7 +110,8 @@ bool is_line_of_ranks(std::string_view line) {
          std::all_of(line.begin() + static_cast<int64_t>(space) + 1, line.end(), is_digit);
 }
 
-TokenizerKind kind_of_content(const std::filesystem::path& file) {
+// Nothing of a file that is no tokenizer.
+std::optional<TokenizerKind> kind_of_content(const std::filesystem::path& file) {
   std::array<std::byte, 4096> block{};
   const std::span<std::byte> read = FileReader(file).read(block);
   std::string_view text(reinterpret_cast<const char*>(read.data()), read.size());
@@ -120,8 +121,7 @@ TokenizerKind kind_of_content(const std::filesystem::path& file) {
   if (text.starts_with('\n') && text.size() > 2 && text[2] == '\n') return TokenizerKind::kSentencePiece;
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
   if (text.starts_with('{')) return TokenizerKind::kHuggingFace;
-  throw DataError("{}: expected a tokenizer.json, ranks of tiktoken or a SentencePiece model, found none of them",
-                  visible_line(file.string()));
+  return std::nullopt;
 }
 
 // The options given that only some kinds have, with those kinds.
@@ -162,7 +162,11 @@ PrepareOptions with_kind_of_file(PrepareOptions options) {
                      visible_line(asked.file.string()),
                      did_you_mean(nearest_word(asked.file.string(), {kinds.begin(), kinds.end()})));
   }
-  asked.kind = kind_of_content(asked.file);
+  const std::optional<TokenizerKind> kind = kind_of_content(asked.file);
+  if (!kind)
+    throw DataError("{}: expected a tokenizer.json, ranks of tiktoken or a SentencePiece model, found none of them",
+                    visible_line(asked.file.string()));
+  asked.kind = *kind;
   if (asked.kind != TokenizerKind::kSentencePiece) return options;
   if (!asked.model_file.empty())
     throw UsageError("--model: expected one model, found --tokenizer {} too", visible_line(asked.file.string()));
@@ -218,6 +222,18 @@ std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const
       break;
   }
   throw UsageError("tokenizer {}: say what the tokens are by their format", name_of_choice(options.tokenizer.kind));
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer_file(const TokenizerOptions& asked, Logger& logger) {
+  PrepareOptions options{.format = SourceFormat::kText, .tokenizer = asked};
+  if (kind_of_content(asked.file)) {
+    options = with_kind_of_file(std::move(options));
+  } else {
+    options.tokenizer.kind = TokenizerKind::kWord;
+    options.tokenizer.vocabulary_file = std::exchange(options.tokenizer.file, {});
+  }
+  check_tokenizer_options(options);
+  return choose_tokenizer(options, {}, logger);
 }
 
 }  // namespace segue

@@ -20,4 +20,8 @@ void check_tokenizer_options(const PrepareOptions& options);
 std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const std::vector<Corpus>& corpora,
                                             Logger& logger);
 
+// The tokenizer in `asked.file`: what with_kind_of_file finds, or else a list of words. Throws FileError for a file
+// that cannot be read, UsageError for options of another kind of file, DataError for a file that is damaged or no text.
+std::unique_ptr<Tokenizer> read_tokenizer_file(const TokenizerOptions& asked, Logger& logger);
+
 }  // namespace segue

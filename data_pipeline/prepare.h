@@ -42,6 +42,8 @@ struct TokenizerOptions {
   std::optional<std::string> encoding = {};    // tiktoken: absent: the one that the file is named after
   bool special_tokens = false;                 // huggingface, tiktoken: found in text
   void describe(JsonFields& fields);
+  // Those of a tokenizer that nothing is learned for: `file`, which may be a list of words too, and how it is read.
+  void describe_file(JsonFields& fields);
 };
 
 struct PrepareOptions {

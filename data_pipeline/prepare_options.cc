@@ -7,6 +7,37 @@
 
 namespace segue {
 
+namespace {
+
+void describe_words(JsonFields& fields, TokenizerOptions& options) {
+  fields.optional("unk", options.unknown,
+                  {.meaning = "word: what stands for unknown ones; none: <unk>", .flag = {.value = "WORD"}});
+  fields.optional("eos", options.line_marks,
+                  {.meaning = "word: where lines are marked: none; line, at its end; both, at its two ends"});
+  fields.optional("eos_word", options.line_mark, {.meaning = "word: the mark; none: <eos>", .flag = {.value = "WORD"}});
+}
+
+void describe_ready_made(JsonFields& fields, TokenizerOptions& options) {
+  fields.optional("encoding", options.encoding,
+                  {.meaning = "ranks of tiktoken: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, "
+                              "o200k_harmony, llama3 or qwen, whose pattern cuts text; none: as FILE is named",
+                   .flag = {.value = "NAME"}});
+  fields.optional("special_tokens", options.special_tokens,
+                  {.meaning = "tokenizer.json and ranks of tiktoken: find special tokens such as <|endoftext|> in "
+                              "text; otherwise they are text"});
+}
+
+}  // namespace
+
+void TokenizerOptions::describe_file(JsonFields& fields) {
+  fields.optional("tokenizer", file,
+                  {.meaning = "file that says how text becomes tokens: tokenizer.json of Hugging Face, ranks of "
+                              "tiktoken, a SentencePiece model, or a list of words, one on each line",
+                   .flag = {.value = "FILE"}});
+  describe_words(fields, *this);
+  describe_ready_made(fields, *this);
+}
+
 void TokenizerOptions::describe(JsonFields& fields) {
   std::string asked = file.empty() ? std::string(name_of_choice(kind)) : file.string();
   fields.optional("tokenizer", asked,
@@ -20,22 +51,12 @@ void TokenizerOptions::describe(JsonFields& fields) {
   if (known != kinds.end()) kind = static_cast<TokenizerKind>(known - kinds.begin());
   fields.optional("min_count", min_count,
                   {.meaning = "word: rarer ones are unknown; none: 1", .minimum = 1, .flag = {.value = "COUNT"}});
-  fields.optional("unk", unknown,
-                  {.meaning = "word: what stands for unknown ones; none: <unk>", .flag = {.value = "WORD"}});
-  fields.optional("eos", line_marks,
-                  {.meaning = "word: where lines are marked: none; line, at its end; both, at its two ends"});
-  fields.optional("eos_word", line_mark, {.meaning = "word: the mark; none: <eos>", .flag = {.value = "WORD"}});
+  describe_words(fields, *this);
   fields.optional("vocabulary", vocabulary_file,
                   {.meaning = "word: a list to use, one word per line", .flag = {.value = "FILE"}});
   fields.optional("model", model_file,
                   {.meaning = "sentencepiece: a model to use instead of training one", .flag = {.value = "FILE"}});
-  fields.optional("encoding", encoding,
-                  {.meaning = "ranks of tiktoken: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, "
-                              "o200k_harmony, llama3 or qwen, whose pattern cuts text; none: as FILE is named",
-                   .flag = {.value = "NAME"}});
-  fields.optional("special_tokens", special_tokens,
-                  {.meaning = "tokenizer.json and ranks of tiktoken: find special tokens such as <|endoftext|> in "
-                              "text; otherwise they are text"});
+  describe_ready_made(fields, *this);
 }
 
 namespace {

@@ -44,8 +44,10 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
       parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, queue_.device())),
       arena_(queue_.device()) {
   if (tokenizer_ == nullptr)
-    throw CheckpointError("{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written",
-                          checkpoint.directory().string());
+    throw CheckpointError(
+        "{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written{}",
+        checkpoint.directory().string(),
+        stored_.tokenizer.empty() ? "; segue import gives weights one, of --data or --tokenizer" : "");
   read_weights(checkpoint, parameters_);
 }
 

@@ -1,6 +1,8 @@
 // tokenizer.json, the file beside it, and the comparison with a dataset's.
 #include "core/model/stored_tokenizer.h"
 
+#include <functional>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -22,14 +24,22 @@ bool differ(const std::optional<TokenizerInfo>& info, const std::optional<Tokeni
   return info ? *info != found : *kind != found.kind;
 }
 
+std::vector<TextFile> files_of(const TokenizerInfo& info, const std::function<std::string()>& file_text) {
+  std::vector<TextFile> files{{kTokenizerFile, write_fields(info).dump(2) + "\n"}};
+  if (!file_of(info.kind).empty()) files.push_back({std::string(file_of(info.kind)), file_text()});
+  return files;
+}
+
 }  // namespace
 
 std::vector<TextFile> tokenizer_files(const Dataset& dataset) {
   const TokenizerInfo& info = dataset.manifest().tokenizer;
   if (info.kind == TokenizerKind::kReadyMade) return {};
-  std::vector<TextFile> files{{kTokenizerFile, write_fields(info).dump(2) + "\n"}};
-  if (!file_of(info.kind).empty()) files.push_back({std::string(file_of(info.kind)), dataset.tokenizer_file()});
-  return files;
+  return files_of(info, [&] { return dataset.tokenizer_file(); });
+}
+
+std::vector<TextFile> tokenizer_files(const Tokenizer& tokenizer) {
+  return files_of(tokenizer.info(), [&] { return tokenizer.file_text(); });
 }
 
 std::optional<TokenizerInfo> read_tokenizer_info(const Checkpoint& checkpoint) {

@@ -3,7 +3,8 @@
 //   tokenizer.json                       TokenizerInfo
 //   vocabulary.txt or tokenizer.model    its file, for kinds that have one
 //
-// A checkpoint without them (an import, a run on ready-made tokens or of an earlier version) has an unknown tokenizer.
+// A checkpoint without them (an import without --data or --tokenizer, a run on ready-made tokens or of an earlier
+// version) has an unknown tokenizer.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,7 @@ inline constexpr const char* kTokenizerFile = "tokenizer.json";
 
 // The files of the dataset's tokenizer; none for ready-made tokens.
 std::vector<TextFile> tokenizer_files(const Dataset& dataset);
+std::vector<TextFile> tokenizer_files(const Tokenizer& tokenizer);
 
 // Throw CheckpointError, or DataError about the tokenizer's file, when what is stored contradicts itself.
 std::optional<TokenizerInfo> read_tokenizer_info(const Checkpoint& checkpoint);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Turns PyTorch files of Transformer-XL models into what `segue import` reads: model.safetensors, and args.json where the
-file holds the model's arguments.
+file holds the model's arguments; of a vocabulary, its words.
 
   model.pt of the authors' code         the pickled model           segue import --from transformer-xl
   checkpoint*.pt of NVIDIA's code       model_state, model_config   segue import --from nvidia
   pytorch_model.bin of Hugging Face     a state_dict                segue import --from huggingface --args config.json
   a state_dict of the first two         tensors by name             write args.json yourself
+  cache.pt, vocab.bin, vocab.pkl        the vocabulary of words     segue import --tokenizer vocabulary.txt --eos line
 
 A state_dict may lie in dictionaries: of Lightning, of DeepSpeed, or as model, state_dict or model_state_dict beside an
 optimizer and counters. What torch.compile, DataParallel and FSDP put before its names is left out. Shards are read by their
@@ -35,8 +36,10 @@ EXAMPLES = """examples:
   launch/convert/convert_torch.py workdir/model.pt converted
   launch/convert/convert_torch.py checkpoint_best.pt converted
   launch/convert/convert_torch.py transfo-xl-wt103/pytorch_model.bin converted
+  launch/convert/convert_torch.py transfo-xl-wt103/vocab.bin converted
 """
 MOST_COPIES = 4  # tied tables are written once for each of their names
+FEWEST_WORDS = 256  # fewer are the symbols of enwik8 or text8
 DEEPEST_MODULE, MOST_MODULES, LONGEST_NAME = 64, 10000, 200
 
 
@@ -117,6 +120,38 @@ def contents_of(value):
         source_of(tensors)
         return tensors, plain_arguments(arguments_of(model, tensors))
     return find_weights(value)
+
+
+def words_in(value):
+    """The words of a vocabulary, or of the corpus that holds it, in the order of their tokens; None where there is none."""
+    for _ in range(2):
+        attributes = value.attributes if isinstance(value, Object) else value
+        if not isinstance(attributes, dict):
+            return None
+        if isinstance(attributes.get("idx2sym"), list):
+            return attributes["idx2sym"]
+        value = attributes.get("vocab")
+    return None
+
+
+def require_words(words):
+    require(len(words) >= FEWEST_WORDS, f"expected a vocabulary of words, found {len(words)} symbols: segue prepare --tokenizer enwik8 or "
+            "text8 makes those of these corpora, and segue import --data takes them")
+    known = set()
+    for number, word in enumerate(words):
+        require(isinstance(word, str) and word and not any(map(str.isspace, word)),
+                f"word {number}: expected text without white space, found {one_line(word)}")
+        require(word not in known, f"word {number}: expected another one, found {one_line(word)} a second time")
+        known.add(word)
+
+
+def write_words(words, directory):
+    require_words(words)
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, "vocabulary.txt")
+    with replaced(path) as (file,):
+        file.write("".join(word + "\n" for word in words).encode())
+    print(f"{path}: {len(words)} words; next, with the flags of the weights:\nsegue import --tokenizer {path} --eos line ...")
 
 
 def require_readable(name, tensor):
@@ -249,15 +284,19 @@ def read_shards(path):
 
 
 def read(path):
-    """Tensors by name, the file of each, and the arguments or None."""
+    """What of it can be written elsewhere: of a vocabulary its words; of weights None, and tensors by name, the file of each, and
+    the arguments or None."""
     if os.path.isdir(path):
         path = file_in(path)
     if path.endswith(".json"):
         tensors, files = read_shards(path)
-        return tensors, files, None
+        return None, tensors, files, None
     file = open_file(path)
-    tensors, arguments = contents_of(file.value())
-    return tensors, dict.fromkeys(tensors, file), arguments
+    value = file.value()
+    if (words := words_in(value)) is not None:
+        return words, {}, {}, None
+    tensors, arguments = contents_of(value)
+    return None, tensors, dict.fromkeys(tensors, file), arguments
 
 
 def bytes_of_files(files):
@@ -265,7 +304,9 @@ def bytes_of_files(files):
 
 
 def convert(path, directory):
-    tensors, files, arguments = read(path)
+    words, tensors, files, arguments = read(path)
+    if words is not None:
+        return write_words(words, directory)
     source = source_of(tensors)
     for name, tensor in tensors.items():
         require_readable(name, tensor)
@@ -281,7 +322,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", help="the .pt or .bin file, a list of shards, or the directory of either")
-    parser.add_argument("output", help="directory to write model.safetensors and args.json to")
+    parser.add_argument("output", help="directory to write model.safetensors and args.json to, or vocabulary.txt")
     options = parser.parse_args()
     try:
         convert(options.file, options.output)

@@ -461,7 +461,10 @@ class OldFile:
 
     def value(self):
         read_plain = PickleReader(lambda *_: require(False, "expected no storage before the model")).read
-        require(read_plain(self.data) == MAGIC_NUMBER, "expected a file of torch.save, found another pickle")
+        first = read_plain(self.data)
+        if isinstance(first, dict) and "idx2sym" in first and self.data.tell() == len(self.data):
+            return first  # a vocabulary that was pickled without torch
+        require(first == MAGIC_NUMBER, "expected a file of torch.save, found another pickle")
         require(read_plain(self.data) == PROTOCOL_VERSION, f"expected protocol version {PROTOCOL_VERSION}")
         system = read_plain(self.data)
         require(isinstance(system, dict) and system.get("little_endian") is True, "expected little-endian numbers")

@@ -3,12 +3,15 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/unfinished_output.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -16,7 +19,10 @@
 #include "core/convert/export_model.h"
 #include "core/convert/import_model.h"
 #include "core/model/stored_model.h"
+#include "core/model/stored_tokenizer.h"
 #include "core/model/transformer.h"
+#include "data_pipeline/choose_tokenizer.h"
+#include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 
@@ -35,8 +41,16 @@ constexpr const char* kImportExamples =
     "  segue import --from transformer-xl-tf --model model.npz --args args.json --output imported\n"
     "      the authors' TensorFlow code: its variables, and the arguments of its model with n_token and cutoffs\n"
     "  segue eval --checkpoint imported --data data/books\n"
+    "  segue import --from transformer-xl --model model.safetensors --args args.json --data data/books --output "
+    "imported\n"
+    "      with the tokenizer of a dataset, so that it scores text and writes it\n"
+    "  segue import --from transformer-xl --model model.safetensors --args args.json --tokenizer vocabulary.txt --eos "
+    "line "
+    "--output imported\n"
+    "      with that of a file: here a list of words, <eos> at every end of a line\n"
     "launch/convert/convert_torch.py makes model.safetensors and args.json of the .pt and .bin files of the first "
-    "three.\n"
+    "three,\n"
+    "and vocabulary.txt of their vocabularies (cache.pt, vocab.bin, vocab.pkl).\n"
     "What torch.compile, DataParallel and FSDP put before names (_orig_mod., module.) is left out.";
 constexpr const char* kExportExamples =
     "Examples:\n"
@@ -62,6 +76,8 @@ struct ImportOptions {
   std::string model;
   std::string args;
   std::string output;
+  std::string data;
+  TokenizerOptions tokenizer;
 
   void describe(JsonFields& fields) {
     fields.optional("from", from, {.meaning = "program the weights come from"});
@@ -72,6 +88,11 @@ struct ImportOptions {
          .flag = {.value = "PATH"}});
     fields.required("args", args, {.meaning = "arguments of the model (JSON)", .flag = {.value = "FILE"}});
     fields.required("output", output, {.meaning = "checkpoint directory to make", .flag = {.value = "DIR"}});
+    fields.optional("data", data,
+                    {.meaning = "dataset whose tokenizer the weights were trained with; without it or --tokenizer, the "
+                                "checkpoint knows tokens, but no text",
+                     .flag = {.value = "DIR"}});
+    tokenizer.describe_file(fields);
   }
 };
 
@@ -96,22 +117,66 @@ struct ExportOptions {
   }
 };
 
+// Null where none is asked for.
+std::unique_ptr<Tokenizer> tokenizer_of(const ImportOptions& options) {
+  if (!options.tokenizer.file.empty()) return read_tokenizer_file(options.tokenizer, *make_logger(false));
+  if (options.data.empty()) return nullptr;
+  std::unique_ptr<Tokenizer> tokenizer = Dataset(options.data).tokenizer();
+  if (tokenizer == nullptr)
+    throw DataError(
+        "{}: expected a dataset of text, found one of ready-made tokens, which has no tokenizer; name its "
+        "file with --tokenizer",
+        options.data);
+  return tokenizer;
+}
+
+void check_vocabulary(const ImportOptions& options, const TokenizerInfo& info, const ImportedModel& imported) {
+  if (info.vocabulary == imported.vocab_size) return;
+  throw DataError("{}: expected a vocabulary of {}, that of the weights in {}, found one of {} ({})",
+                  options.data.empty() ? options.tokenizer.file.string() : options.data,
+                  human_count(imported.vocab_size), options.model, human_count(info.vocabulary),
+                  name_of_choice(info.kind));
+}
+
+// What may have been forgotten with a list of words: the published models were trained on lines with a mark at the end.
+std::string note_of_marks(const Tokenizer& tokenizer, const ImportOptions& options) {
+  const TokenizerInfo& info = tokenizer.info();
+  const bool is_list = info.kind == TokenizerKind::kWord && options.data.empty();
+  if (!is_list || options.tokenizer.line_marks) return "";
+  constexpr std::string_view kMark = "<eos>\n";
+  const std::string words = tokenizer.file_text();
+  if (!words.starts_with(kMark) && words.find(fmt::format("\n{}", kMark)) == std::string::npos) return "";
+  return "the vocabulary has the word <eos>; --eos line marks ends of lines with it, as models of WikiText expect";
+}
+
 void run_import(const ImportOptions& options) {
   const CleanInterrupt clean;
-  const ImportedModel imported = import_model(options.from, options.model, options.args);
+  const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(options);
+  ImportedModel imported = import_model(options.from, options.model, options.args);
+  if (tokenizer != nullptr) {
+    check_vocabulary(options, tokenizer->info(), imported);
+    if (std::string note = note_of_marks(*tokenizer, options); !note.empty()) imported.notes.push_back(std::move(note));
+  }
   TensorFile weights{kWeightsFile, {}, {{"format", "segue"}}};
   int64_t count = 0;
   for (const ImportedTensor& tensor : imported.tensors) {
     weights.tensors.push_back({tensor.name, tensor.values.view()});
     count += tensor.values.shape().elements();
   }
-  const StoredModel stored{
+  StoredModel stored{
       .model = imported.model, .vocab_size = imported.vocab_size, .tgt_len = imported.tgt_len, .tokenizer = {}};
-  write_checkpoint(options.output, 0, {.tensor_files = {weights}, .text_files = {model_file(stored)}});
+  std::vector<TextFile> texts;
+  if (tokenizer != nullptr) {
+    stored.tokenizer = name_of_choice(tokenizer->info().kind);
+    texts = tokenizer_files(*tokenizer);
+  }
+  texts.push_back(model_file(stored));
+  write_checkpoint(options.output, 0, {.tensor_files = {weights}, .text_files = texts});
   for (const std::string& setting : imported.settings) fmt::print("set {}\n", visible_line(setting));
   for (const std::string& note : imported.notes) fmt::print("note: {}\n", visible_line(note));
-  fmt::print("{}: {} parameters in {} tensors, vocabulary {}\n", options.output, human_count(count),
-             imported.tensors.size(), imported.vocab_size);
+  fmt::print("{}: {} parameters in {} tensors, vocabulary {}, {}\n", options.output, human_count(count),
+             imported.tensors.size(), imported.vocab_size,
+             tokenizer == nullptr ? "no tokenizer" : fmt::format("tokenizer {}", stored.tokenizer));
 }
 
 // Where the weights and the arguments go; no path for arguments that are not asked for.
@@ -152,7 +217,11 @@ void run_export(const ExportOptions& options) {
 }  // namespace
 
 void add_import_command(CLI::App& app) {
-  add_command(app, "import", "Make a checkpoint of another program's weights", kImportExamples, run_import);
+  CLI::App& command =
+      add_command(app, "import", "Make a checkpoint of another program's weights", kImportExamples, run_import);
+  flag_excludes(command, "--data", "--tokenizer");
+  for (const char* flag : {"--unk", "--eos", "--eos-word", "--encoding", "--special-tokens"})
+    flag_needs(command, flag, "--tokenizer");
 }
 
 void add_export_command(CLI::App& app) {

@@ -4,12 +4,15 @@
 
 import json
 import os
+import pathlib
+import shutil
 
 from foreign_weights import tensorflow_args, tensorflow_variables
 from program import Program, check, evaluate, refused
 from tensor_files import read_safetensors, write_npz, write_safetensors
 
-USAGE, CONFIG, CHECKPOINT, FILE = 2, 3, 5, 6
+READY_MADE = pathlib.Path(__file__).resolve().parents[1] / "data_pipeline" / "tokenizer" / "ready_made"
+USAGE, CONFIG, DATA, CHECKPOINT, FILE = 2, 3, 4, 5, 6
 VOCABULARY = 40
 MODEL = {
     "n_layer": 2, "n_head": 2, "d_model": 8, "d_head": 3, "d_inner": 10, "mem_len": 12, "dropout": 0.0,
@@ -90,6 +93,70 @@ def test_export_refuses(program):
     check(os.listdir(program.path("full")) == [], "an export that failed left something")
 
 
+def imports(program, *arguments, output="with-tokenizer"):
+    shutil.rmtree(program.path(output), ignore_errors=True)
+    return program.run("import", "--model", "model.safetensors", "--args", "args.json", *arguments, "--output", output)[0]
+
+
+def check_reads_text(program, checkpoint, text, data):
+    """Scores and writes text, and is evaluated on a dataset of the same tokenizer."""
+    program.write("scored.txt", text)
+    program.run("generate", "--checkpoint", checkpoint, "--score", "scored.txt", "--json", "scored.json")
+    with open(program.path("scored.json")) as file:
+        bits = [row["bits"] for row in json.load(file)["rows"]]
+    check(len(bits) > 1 and all(each > 0 for each in bits[1:]), f"{checkpoint}: {bits}")
+    written, _ = program.run("generate", "--checkpoint", checkpoint, "--prompt", text, "--tokens", 5, "--seed", 1)
+    check(written.strip(), f"{checkpoint} writes nothing")
+    evaluate(program, "--checkpoint", checkpoint, "--data", data, "--split", "train", "--batch-size", 1)
+
+
+def test_import_with_tokenizer(program):
+    """Of a list of words, of a dataset, and what does not fit the weights."""
+    words = ["<eos>", "<unk>", *(f"w{i}" for i in range(VOCABULARY - 2))]
+    program.write("words.txt", "".join(word + "\n" for word in words))
+    program.write("few.txt", "a\nb\n")
+    program.write("text.txt", "".join(f"w{i % 38} w{i * i % 38} w{i % 7}\n" for i in range(400)))
+    program.run("prepare", "--tokenizer", "word", "--vocabulary", "words.txt", "--eos", "line", "--train", "text.txt", "--output", "words")
+    output = imports(program, "--tokenizer", "words.txt", "--eos", "line")
+    check("vocabulary 40, tokenizer word" in output and "<eos>" not in output, output)
+    check_reads_text(program, "with-tokenizer", "w1 w2\nw3 unheard", "words")
+    check("--eos line marks ends of lines" in imports(program, "--tokenizer", "words.txt", output="unmarked"), "no word of <eos>")
+    refused(program, DATA, "eval", "--checkpoint", "unmarked", "--data", "words", "--split", "train", says=["words: tokenizer word"])
+    imports(program, "--data", "words")
+    check_reads_text(program, "with-tokenizer", "w1 w2", "words")
+    check("no tokenizer" in imports(program, output="without"), "import does not say that there is no tokenizer")
+    refused(program, CHECKPOINT, "generate", "--checkpoint", "without", "--prompt", "w1", says=["found none", "segue import", "--tokenizer"])
+    program.write("text.pt", b"PK\3\4" + b"archive/data.pkl" * 10)
+    for arguments, code, says in (
+            (("--tokenizer", "few.txt"), DATA, "few.txt: expected a vocabulary of 40, that of the weights in model.safetensors, found one of 2 (word)"),
+            (("--tokenizer", READY_MADE / "ranks.tiktoken", "--encoding", "gpt2"), DATA, "(tiktoken)"), (("--data", "tokens"), DATA, "tokens: expected a dataset of text"),
+            (("--data", "bytes"), DATA, "bytes: expected a vocabulary of 40, that of the weights in model.safetensors, found one of 256 (byte)"),
+            (("--tokenizer", "none.txt"), FILE, "none.txt: "), (("--tokenizer", "text.pt"), DATA, "text.pt: expected text, found"),
+            (("--tokenizer", "words.txt", "--encoding", "gpt2"), USAGE, "encoding: expected tokenizer tiktoken, found word"),
+            (("--tokenizer", "words.txt", "--data", "words"), USAGE, "excludes"), (("--eos", "line"), USAGE, "--tokenizer")):
+        refused(program, code, "import", "--model", "model.safetensors", "--args", "args.json", *arguments, "--output", "none", says=[says],
+                leaves_nothing_at="none/")
+
+
+def test_import_with_tokenizer_of_others(program):
+    """Of every kind of file that `prepare --tokenizer` reads."""
+    program.write("prose.txt", "It was a bright day, and the clocks struck thirteen.\n" * 100)
+    # The learned pieces of a dataset, as a file of their own.
+    program.run("prepare", "--tokenizer", "sentencepiece", "--vocab-size", 280, "--train", "prose.txt", "--output", "pieces")
+    shutil.copy(program.path("pieces", "tokenizer.model"), program.path("pieces.model"))
+    for file in ("gpt2.json", "bert.json", "ranks.tiktoken", program.path("pieces.model")):
+        options = ("--tokenizer", READY_MADE / file) + (("--encoding", "gpt2") if file.endswith("tiktoken") else ())
+        program.run("prepare", *options, "--train", "prose.txt", "--output", "theirs", "--force")
+        config = program.config("theirs.json", data={"path": "theirs"}, model=dict(MODEL, head={"kind": "softmax"}), evaluation={"interval": 0},
+                                training={"batch_size": 2, "tgt_len": 8, "max_step": 2}, checkpoint={"interval": 0})
+        shutil.rmtree(program.path("run-theirs"), ignore_errors=True)
+        program.run("train", config, "--run", "run-theirs")
+        program.run("export", "--checkpoint", "run-theirs", "--output", "theirs.safetensors", "--args", "theirs-args.json")
+        shutil.rmtree(program.path("imported-theirs"), ignore_errors=True)
+        program.run("import", "--model", "theirs.safetensors", "--args", "theirs-args.json", *options, "--output", "imported-theirs")
+        check_reads_text(program, "imported-theirs", "It was a day.", "theirs")
+
+
 def main():
     program = Program()
     program.prepare_tokens("tokens", VOCABULARY, train=[(i * i + i // 7) % VOCABULARY for i in range(600)])
@@ -102,6 +169,10 @@ def main():
     test_import_refuses(program, tensors, args)
     test_tensorflow(program, tensors, args)
     test_export_refuses(program)
+    program.write("bytes.txt", "some text of bytes\n" * 50)
+    program.run("prepare", "--train", "bytes.txt", "--output", "bytes")
+    test_import_with_tokenizer(program)
+    test_import_with_tokenizer_of_others(program)
 
 
 main()

@@ -174,6 +174,32 @@ def test_wrapped(program):
         check(says in convert(program, "several.pt", "several", expect=1), says)
 
 
+def vocabulary(words):
+    """As a corpus of the authors' code holds it, and Hugging Face's tokenizer keeps it."""
+    return {"counter": collections.Counter(words), "special": ["<eos>"], "min_freq": 0, "max_size": None, "lower_case": False, "delimiter": None,
+            "vocab_file": None, "idx2sym": words, "sym2idx": collections.OrderedDict((word, i) for i, word in enumerate(words)), "unk_idx": 1}
+
+
+def test_vocabularies(program):
+    words = ["<eos>", "<unk>", "naïve", *(f"w{i}" for i in range(300))]
+    vocab, corpus = fake_torch.add_class("vocabulary", "Vocab")(), fake_torch.add_class("data_utils", "Corpus")()
+    vocab.__dict__.update(vocabulary(words))
+    corpus.vocab, corpus.train = vocab, Tensor(Storage(bytes(32)), (8,))
+    for name, save in (("vocab.bin", lambda path: save_old(path, vocabulary(words))), ("new.bin", lambda path: save_archive(path, vocabulary(words))),
+                       ("cache.pt", lambda path: save_old(path, corpus)), ("vocab.pt", lambda path: save_archive(path, vocab)),
+                       ("vocab.pkl", lambda path: pathlib.Path(path).write_bytes(pickle.dumps(vocabulary(words), protocol=4)))):
+        save(program.path(name))
+        said = convert(program, name, name + "-words")
+        check("303 words" in said and f"--tokenizer {name}-words/vocabulary.txt --eos line" in said, said)
+        found = pathlib.Path(program.path(name + "-words", "vocabulary.txt")).read_text(encoding="utf-8")
+        check(found == "".join(word + "\n" for word in words), f"{name}: other words")
+    for wrong, says in ((["32", "101"], "found 2 symbols: segue prepare --tokenizer enwik8"), ([*words, "a b"], "word 303: expected text without white"),
+                        ([*words, "w1"], "word 303: expected another one, found w1"), ([*words, 5], "word 303"), ([*words, ""], "word 303")):
+        save_old(program.path("wrong.bin"), {"idx2sym": wrong})
+        errors = convert(program, "wrong.bin", "wrong-words", expect=1)
+        check(says in errors and len(errors.splitlines()) == 1 and not os.path.exists(program.path("wrong-words")), errors)
+
+
 def test_shards(program):
     eight = Storage(struct.pack("<8f", *range(8)))
     names = ["word_emb.emb_layers.0.weight", "r_w_bias"]
@@ -391,6 +417,7 @@ def main():
     test_layouts(program)
     test_what_lies_beside(program)
     test_wrapped(program)
+    test_vocabularies(program)
     test_shards(program)
     test_other_files(program)
     test_failed_writing(program)

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-from fake_torch import save_archive
+from fake_torch import save_archive, save_old
 from foreign_weights import (load, model_of_the_authors, nvidia_config, nvidia_names, tensorflow_args,
                              tensorflow_variables)
 from job import Job
@@ -161,7 +161,8 @@ def made_by(command):
         if at is not None:
             made += made_by_program(words[at + 1], words[at + 2:])
         if words[0].endswith("convert_torch.py"):
-            made += [f"{words[2]}/{name}" for name in ("model.safetensors", "args.json")]
+            names = ("vocabulary.txt",) if words[1].startswith("vocab") else ("model.safetensors", "args.json")
+            made += [f"{words[2]}/{name}" for name in names]
     return made
 
 
@@ -290,7 +291,7 @@ def bring_published_texts(world):
         for split in ("train", "valid", "test"):
             world.write(f"{name}.{split}.tokens", text[:20000])
     world.write("wiki.gz", gzip.compress(text.encode()))
-    world.write("pages.jsonl", "".join(json.dumps({"text": line}) + "\n" for line in text.splitlines()))
+    world.write("pages.jsonl", "".join(json.dumps({"text": line, "content": {"text": line}}) + "\n" for line in text.splitlines()))
     world.must("zstd --quiet --rm pages.jsonl")
     for name in ("train", "valid", "test"):
         world.write(f"ptb.{name}.txt", text[:5000])
@@ -329,6 +330,9 @@ def bring_weights(world):
     weights = world.path("theirs/transformer-xl/model.safetensors")
     args = json.loads(pathlib.Path(world.path("theirs/transformer-xl/args.json")).read_text())
     save_archive(world.path("model.pt"), model_of_the_authors(load(weights), args))
+    words = ["<eos>", "<unk>", *(f"word{i}" for i in range(254))]  # as many as bytes
+    save_old(world.path("vocab.bin"), {"idx2sym": words})
+    world.write("vocabulary.txt", "".join(word + "\n" for word in words))
     tensors = read_safetensors(weights)
     write_safetensors(world.path("theirs/nvidia/model.safetensors"), nvidia_names(tensors, args))
     world.write("theirs/nvidia/args.json", json.dumps(nvidia_config(args)))
