@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/terminal_line.h"
 #include "base/text.h"
 
 namespace segue {
@@ -28,13 +29,21 @@ class VisibleMessage : public spdlog::custom_flag_formatter {
   std::string speaker_;
 };
 
+// Its lines are apart from one that shows progress.
+class ApartSink : public spdlog::sinks::stderr_color_sink_mt {
+ public:
+  void log(const spdlog::details::log_msg& message) override {
+    write_apart([&] { spdlog::sinks::stderr_color_sink_mt::log(message); });
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<Logger> make_logger(bool quiet, const std::string& speaker) {
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  auto sink = std::make_shared<ApartSink>();
   auto logger = std::make_shared<Logger>("segue", std::move(sink));
-  auto pattern = std::make_unique<spdlog::pattern_formatter>();
-  pattern->add_flag<VisibleMessage>('*', speaker).set_pattern("%H:%M:%S %^%L%$ %*");
+  auto pattern = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  pattern->add_flag<VisibleMessage>('*', speaker).set_pattern("%Y-%m-%dT%H:%M:%SZ %^%L%$ %*");
   logger->set_formatter(std::move(pattern));
   logger->set_level(quiet ? spdlog::level::warn : spdlog::level::info);
   logger->flush_on(spdlog::level::info);

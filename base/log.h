@@ -10,7 +10,8 @@ namespace segue {
 
 using Logger = spdlog::logger;
 
-// Time and level before each line on standard error, then `speaker`; `quiet` keeps only warnings and errors.
+// Time (wall_clock.h) and the level's letter before each line on standard error, then `speaker`; `quiet` keeps only
+// warnings and errors.
 std::shared_ptr<Logger> make_logger(bool quiet, const std::string& speaker = "");
 
 }  // namespace segue

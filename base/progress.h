@@ -7,7 +7,7 @@
 
 namespace segue {
 
-// One line rewritten in place on a terminal, or a line every ten seconds into a file.
+// One line rewritten in place on a terminal, as wide as that is, or a line every ten seconds into a file.
 class Progress {
  public:
   // `total` in units (bytes, tokens, steps); 0 when unknown. `unit` as in "MB" with `unit_size` units each.
@@ -18,10 +18,11 @@ class Progress {
   void advance_to(int64_t done);
   void finish();  // leaves the last line with the mean rate
 
-  // The line shown when `done` units took `seconds`.
-  std::string line(int64_t done, double seconds) const;
+  // The line shown when `done` units took `seconds`: of several that say less and less, the first of at most `columns`.
+  std::string line(int64_t done, double seconds, int64_t columns = kAnyColumns) const;
 
  private:
+  static constexpr int64_t kAnyColumns = 1000;
   using Clock = std::chrono::steady_clock;
   std::string what_;
   int64_t total_;

@@ -12,6 +12,8 @@
 #include <ctime>
 #include <string>
 
+#include "base/terminal_line.h"
+
 namespace segue {
 
 namespace {
@@ -91,7 +93,7 @@ void StopSignal::say_first() const {
 // In one piece, past the buffers: another thread may hold those while it waits for a terminal or a pipe.
 void StopSignal::say(const char* line) const {
   if (processes_ == 0) return;
-  const std::string text = fmt::format("segue: {}\n", line);
+  const std::string text = fmt::format("{}segue: {}\n", erasing_line(), line);
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
 

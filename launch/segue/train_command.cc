@@ -1,8 +1,7 @@
 // segue train
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "base/cpu_quota.h"
 #include "base/cuda.h"
 #include "base/text.h"
+#include "base/wall_clock.h"
 #include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
 #include "core/model/stored_tokenizer.h"
@@ -210,7 +210,7 @@ MadeBy made_by(const kernels::Queue& queue, const Job& job, const DataConfig& da
                                      : queue.code_path(),
           .threads = queue.threads(),
           .ranks = job.size(),
-          .began = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))),
+          .began = utc_second(),
           .from_step = 0,
           .data = std::filesystem::absolute(data.path).lexically_normal().string()};
 }

@@ -4,17 +4,21 @@ that are no text and are refused by name.
 
 import base64
 import bz2
+import fcntl
 import gzip
 import io
 import json
 import lzma
 import os
 import pickle
+import pty
 import random
+import re
 import struct
 import subprocess
 import sys
 import tarfile
+import termios
 import time
 import zipfile
 import zlib
@@ -449,6 +453,30 @@ def test_shared_sources(program):
     check(warnings(program, "--input", "plain.txt") == "", "a file of its own is warned of")
 
 
+def test_terminal(program):
+    """In a terminal of 40 columns progress is one line that is rewritten, and what stays are lines of their own."""
+    program.write("large.txt", b"some words of a line, and some more of them\n" * 1000000)
+    terminal, inside = pty.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    process = subprocess.Popen([program.binary, "prepare", "--tokenizer", "word", "--train", "large.txt", "--output", "data", "--force"],
+                               cwd=program.directory, env=program.environment, stdout=subprocess.DEVNULL, stderr=inside)
+    os.close(inside)
+    shown = b""
+    try:
+        while part := os.read(terminal, 4096):
+            shown += part
+    except OSError:  # it is closed
+        pass
+    os.close(terminal)
+    check(process.wait() == 0, shown)
+    rows = [row.split("\r") for row in shown.decode().split("\r\n")]
+    in_place = [text.removesuffix("\x1b[K") for row in rows for text in row[:-1] + row[-1:] if text.endswith("\x1b[K")]
+    check(in_place and all(len(text) < 40 for text in in_place), f"lines in place: {in_place}")
+    check(any(re.fullmatch(r"(prepare|learn the vocabulary): \d+ %, ETA .*", text) for text in in_place), f"lines in place: {in_place}")
+    left = [row[-1].removeprefix("\x1b[K") for row in rows if row[-1]]
+    check(all(re.match(r"(learn the vocabulary|prepare): 44\.0 MB in |20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ .* data: ", row) for row in left), f"left: {left}")
+
+
 def test_one_line(program):
     """A text without an end of line: bytes and pieces are read, words where there is white space, and shares say why not."""
     source = random.Random(2)
@@ -467,7 +495,7 @@ def test_one_line(program):
 def main():
     program = Program()
     for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_fields, test_other_formats, test_other_widths,
-                 test_pointers_of_git_lfs, test_signs, test_shared_sources, test_word_lists, test_separators, test_one_line):
+                 test_pointers_of_git_lfs, test_signs, test_shared_sources, test_word_lists, test_separators, test_terminal, test_one_line):
         began = time.monotonic()
         test(program)
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)
