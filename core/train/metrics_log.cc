@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/wall_clock.h"
 
 namespace segue {
 
@@ -47,13 +48,20 @@ MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t resumed_step, 
   if (!file_) throw FileError("{}: cannot open for appending: {}", path.string(), reason_of_failure());
 }
 
-void MetricsLog::write(const OrderedJson& line) {
+void MetricsLog::append(const OrderedJson& line) {
   file_ << line.dump() << '\n' << std::flush;
   if (!file_) throw FileError("{}: cannot write: {}", path_.string(), reason_of_failure());
 }
 
+void MetricsLog::write_evaluation(int64_t step, int64_t tokens, const std::string& split, const OrderedJson& values) {
+  OrderedJson line{{"step", step}, {"time", utc_millisecond()}, {"evaluation", split}};
+  line.update(values);
+  line["tokens"] = tokens;
+  append(line);
+}
+
 void MetricsLog::write(const StepMetrics& metrics) {
-  OrderedJson line{{"step", metrics.step}};
+  OrderedJson line{{"step", metrics.step}, {"time", utc_millisecond()}};
   add_loss(line, metrics.loss, metrics.units);
   if (metrics.accuracy) line["accuracy"] = *metrics.accuracy;
   if (metrics.reconstruction) line["reconstruction_loss"] = *metrics.reconstruction;
@@ -73,7 +81,7 @@ void MetricsLog::write(const StepMetrics& metrics) {
     line["exchange_seconds"] = metrics.exchange->exchanging;
     line["exposed_exchange_seconds"] = metrics.exchange->exposed;
   }
-  write(line);
+  append(line);
 }
 
 namespace {

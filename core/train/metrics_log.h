@@ -1,10 +1,14 @@
 // metrics.jsonl: one JSON object per line, for programs; the console line, for people.
+//
+// Every line has the "step" after which it was written, the "time" of day, and in "tokens" those trained on so far.
+// Lines of an evaluation name its split in "evaluation", and in "evaluated_tokens" how many had a loss.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
 
 #include "base/json_text.h"
 #include "base/log.h"
@@ -38,10 +42,13 @@ class MetricsLog {
   // from, are dropped, and with `evaluation_pending` what that evaluation may have left. Throws FileError.
   MetricsLog(const std::filesystem::path& path, int64_t resumed_step, bool evaluation_pending = false);
 
-  void write(const OrderedJson& line);  // throws FileError, a full disk included
+  // Throw FileError, a full disk included. The first writes what an evaluation found, `values`, after so much training.
+  void write_evaluation(int64_t step, int64_t tokens, const std::string& split, const OrderedJson& values);
   void write(const StepMetrics& metrics);
 
  private:
+  void append(const OrderedJson& line);
+
   std::filesystem::path path_;
   std::ofstream file_;
 };

@@ -369,14 +369,13 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   }
   const LossUnits units = loss_units(dataset_, config_.model.objective);
   publish([&] {
-    OrderedJson line{{"step", state_.step}, {"evaluation", config_.evaluation.split}};
-    line["dataset"] = dataset_.identity(config_.evaluation.split);
+    OrderedJson values{{"dataset", dataset_.identity(config_.evaluation.split)}};
     if (const std::optional<TextPlace> text = dataset_.text_place(config_.evaluation.split))
-      line["text"] = write_fields(*text);
-    add_loss(line, loss, units);
-    if (const std::optional<double> accuracy = result.accuracy()) line["accuracy"] = *accuracy;
-    line["tokens"] = result.tokens;
-    metrics_->write(line);
+      values["text"] = write_fields(*text);
+    add_loss(values, loss, units);
+    if (const std::optional<double> accuracy = result.accuracy()) values["accuracy"] = *accuracy;
+    values["evaluated_tokens"] = result.tokens;
+    metrics_->write_evaluation(state_.step, state_.tokens, config_.evaluation.split, values);
   });
   logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}", state_.step, config_.evaluation.split, loss.per_token,
                describe_bits(loss, units), describe_perplexity(loss.per_token, units),

@@ -41,7 +41,7 @@ def check_segments_without_an_answer(job):
     check([line["step"] for line in trained] == answered, f"steps with a loss: {[line['step'] for line in trained]}")
     check(all(0 <= line["accuracy"] <= 1 for line in trained), f"accuracy of {trained}")
     evaluated = [line for line in metrics(run) if "evaluation" in line]
-    check([line["tokens"] for line in evaluated] == [10, 10, 10], f"targets of the validation: {evaluated}")
+    check([line["evaluated_tokens"] for line in evaluated] == [10, 10, 10], f"targets of the validation: {evaluated}")
     weights = [final_tensors(run, step)[0]["weights.safetensors"] for step in range(1, 9)]
     check(weights[0] == weights[2] != weights[3] == weights[6] != weights[7], f"weights after steps 1 to 8: {weights}")
     states = [final_tensors(run, step)[1] for step in (3, 4)]

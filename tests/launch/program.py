@@ -118,7 +118,7 @@ def metrics(run):
     """The lines of metrics.jsonl without what depends on the clock."""
     with open(os.path.join(run, "metrics.jsonl")) as file:
         lines = [json.loads(line) for line in file]
-    clock = ("seconds", "tokens_per_second", "model_flops_per_second", "mfu", "exchange_seconds", "exposed_exchange_seconds")
+    clock = ("time", "seconds", "tokens_per_second", "model_flops_per_second", "mfu", "exchange_seconds", "exposed_exchange_seconds")
     return [{key: value for key, value in line.items() if key not in clock} for line in lines]
 
 

@@ -6,7 +6,7 @@ import json
 import math
 
 # Of the clock and the machine, not of the training.
-MEASURED_METRICS = ("seconds", "tokens_per_second", "model_flops_per_second", "mfu", "exchange_seconds",
+MEASURED_METRICS = ("time", "seconds", "tokens_per_second", "model_flops_per_second", "mfu", "exchange_seconds",
                     "exposed_exchange_seconds")
 MEASURED_STATE = ("seconds",)
 
