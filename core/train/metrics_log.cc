@@ -104,13 +104,13 @@ std::string flops_text(const StepMetrics& metrics) {
 
 }  // namespace
 
-std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds) {
+std::string console_line(const StepMetrics& metrics, int64_t max_step, const std::string& eta) {
   return fmt::format("step {}/{}  loss {:.4f}  {}{}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
                      max_step, metrics.loss.per_token, describe_bits(metrics.loss, metrics.units),
                      describe_accuracy(metrics.accuracy), reconstruction_text(metrics.reconstruction),
                      metrics.learning_rate, metrics.gradient_norm,
                      human_count(static_cast<int64_t>(metrics.tokens_per_second)), flops_text(metrics),
-                     exchange_text(metrics.exchange), human_duration(eta_seconds));
+                     exchange_text(metrics.exchange), eta);
 }
 
 }  // namespace segue

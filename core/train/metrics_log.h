@@ -54,7 +54,7 @@ class MetricsLog {
 };
 
 // "step 1200/4000  loss 1.23  1.77 bits/byte  reconstruction 0.0412  lr 2.5e-04  |g| 0.31  9,876 tokens/s  151.3
-// GFLOP/s (71% of peak) ETA 3 min 20 s", in one line
-std::string console_line(const StepMetrics& metrics, int64_t max_step, double eta_seconds);
+// GFLOP/s (71% of peak) ETA 3 min 20 s", in one line; `eta` as time_left.h tells it
+std::string console_line(const StepMetrics& metrics, int64_t max_step, const std::string& eta);
 
 }  // namespace segue

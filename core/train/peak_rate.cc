@@ -1,8 +1,6 @@
 // A few large products, clocked.
 #include "core/train/peak_rate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -73,17 +71,13 @@ void JobPeak::measure() {
   job_.sum({&rate_, 1});
 }
 
-std::optional<std::string> JobPeak::correct(double reached, bool again) {
+void JobPeak::correct(double reached, bool again) {
   double exceeded = rate_ > 0.0 && reached > rate_ ? 1.0 : 0.0;
   job_.sum({&exceeded, 1});  // the ranks measure together
-  if (exceeded == 0.0) return std::nullopt;
+  if (exceeded == 0.0) return;
   const double before = rate_;
   if (again) measure();
   rate_ = std::max({rate_, before, reached});
-  return fmt::format(
-      "steps are faster than the peak of {:.1f} GFLOP/s, measured while the machine was busy; it is now taken to be "
-      "{:.1f}",
-      before / 1e9, rate_ / 1e9);
 }
 
 std::optional<double> JobPeak::share(double reached) const {

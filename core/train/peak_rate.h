@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "base/tensor.h"
 #include "distributed/job.h"
@@ -23,9 +22,8 @@ class JobPeak {
 
   void measure();
   // `reached`: FLOP/s of all ranks. A peak that steps exceed is none: something else ran while it was measured. Then it
-  // is measured again, or without `again` (a GPU's memory is taken by the run) taken to be what steps reached; the
-  // text says so.
-  std::optional<std::string> correct(double reached, bool again);
+  // is measured again, or without `again` (a GPU's memory is taken by the run) taken to be what steps reached.
+  void correct(double reached, bool again);
   // `reached`, in FLOP/s of all ranks, as a share of the peak; none before it is measured.
   std::optional<double> share(double reached) const;
 

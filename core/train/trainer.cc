@@ -119,8 +119,8 @@ TrainingOutcome Trainer::train(const StopSignal& stop) {
   while (evaluate_and_save(stop) && state_.step < config_.training.max_step && goes_on(stop)) {
     enter_stage_of(state_.step + 1);
     train_step(*segments_.next());
-    log_step();
     state_.evaluation_pending = is_evaluation_due();
+    log_step();
   }
   if (interval_.steps > 0) log_interval();
   if (saved_step_ != state_.step) save(false);
@@ -164,16 +164,22 @@ void Trainer::sign() {
 }
 
 bool Trainer::evaluate_and_save(const StopSignal& stop) {
-  bool is_best = false;
-  if (state_.evaluation_pending) {
-    // Whatever becomes of the last evaluation, what was trained is kept.
-    if (state_.step == config_.training.max_step && saved_step_ != state_.step) save(false);
-    const std::optional<bool> evaluated_best = evaluate(stop);
-    if (!evaluated_best) return false;
-    saved_step_.reset();  // it is part of the state
-    is_best = *evaluated_best && config_.checkpoint.keep_best;
+  if (!state_.evaluation_pending) {
+    if (saved_step_ != state_.step && is_due(config_.checkpoint.interval)) save(false);
+    return true;
   }
-  if (is_best || (saved_step_ != state_.step && is_due(config_.checkpoint.interval))) save(is_best);
+  // Whatever becomes of the last evaluation, what was trained is kept.
+  if (state_.step == config_.training.max_step && saved_step_ != state_.step) save(false);
+  settle();
+  const auto start = std::chrono::steady_clock::now();
+  const std::optional<bool> evaluated_best = evaluate(stop);
+  if (!evaluated_best) return false;
+  saved_step_.reset();  // it is part of the state
+  const bool is_best = *evaluated_best && config_.checkpoint.keep_best;
+  const bool is_save_due = is_due(config_.checkpoint.interval);
+  if (is_best && !is_save_due) save(is_best);
+  pause_costs_.evaluation.add(seconds_since(start));
+  if (is_save_due) save(is_best);
   return true;
 }
 
@@ -301,8 +307,9 @@ void Trainer::log_step() {
 }
 
 void Trainer::show(const StepMetrics& metrics) {
-  const double eta = interval_.seconds / static_cast<double>(interval_.tokens) * tokens_after(config_, state_.step);
-  logger_.info("{}", console_line(metrics, config_.training.max_step, eta));
+  const double seconds = interval_.seconds / static_cast<double>(interval_.tokens) * tokens_after(config_, state_.step);
+  const PausesLeft left = pauses_left(config_, state_.step, state_.evaluation_pending, saved_step_ == state_.step);
+  logger_.info("{}", console_line(metrics, config_.training.max_step, describe_time_left(seconds, left, pause_costs_)));
 }
 
 StepMetrics Trainer::interval_metrics() const {
@@ -336,9 +343,7 @@ void Trainer::log_interval() {
   settle();
   if (interval_.losses == 0) return;  // nothing was scored since the last line
   StepMetrics metrics = interval_metrics();
-  // A GPU's memory is taken by now.
-  const auto correction = peak_.correct(metrics.flops_per_second, !queue_.device().is_cuda());
-  if (correction && job_.is_first()) logger_.info("{}", *correction);
+  peak_.correct(metrics.flops_per_second, !queue_.device().is_cuda());  // a GPU's memory is taken by now
   metrics.mfu = peak_.share(metrics.flops_per_second);
   if (exchange_) metrics.exchange = exchange_->take_times();
   metrics.spans = learned_spans(config_.model, parameters_);
@@ -385,6 +390,7 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
 
 void Trainer::save(bool is_best) {
   settle();
+  const auto start = std::chrono::steady_clock::now();
   const LongWork saving(job_, fmt::format("saving step {}", state_.step));
   check_replicas(parts(), job_);
   save_training(store_, parts(), config_,
@@ -399,6 +405,7 @@ void Trainer::save(bool is_best) {
     store_.prune(config_.checkpoint.keep_last);
   }
   job_.barrier();  // to delete takes time too
+  pause_costs_.save.add(seconds_since(start));
 }
 
 // The others wait for the rank that writes the line of metrics, and for its observer.

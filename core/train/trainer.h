@@ -19,6 +19,7 @@
 #include "core/train/step_reports.h"
 #include "core/train/stop_signal.h"
 #include "core/train/stream_group.h"
+#include "core/train/time_left.h"
 #include "core/train/training_checkpoint.h"
 #include "core/train/training_observer.h"
 #include "data_pipeline/dataset.h"
@@ -125,6 +126,7 @@ class Trainer {
   StepReports reports_;
   LossWatch loss_watch_;
   JobPeak peak_;
+  PauseCosts pause_costs_;
   std::unique_ptr<MetricsLog> metrics_;
   TrainingObserver* observer_ = nullptr;
 

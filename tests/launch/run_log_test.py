@@ -1,5 +1,6 @@
 """What a person sees of a run: its first step at once, an evaluation at its end, and a word when it has gone wrong."""
 
+import datetime
 import json
 import os
 import re
@@ -108,6 +109,32 @@ def test_unknown_words():
         check(errors.count(says) == warned, f"evaluation on words-{least}: {errors}")
 
 
+def test_time_left():
+    """Evaluations and saves count as soon as one of them has been seen; before that they are named."""
+    errors = train("left", config("left", training={"max_step": 40, "log_interval": 8}, checkpoint={"interval": 12}))
+    found = dict(re.findall(r"step (\d+)/40  loss .* ETA (.*)$", errors, re.MULTILINE))
+    for step in ("1", "8", "10"):
+        check(re.fullmatch(r"[0-9.]+ s \+ 3 evaluations \+ 5 saves", found[step]), f"step {step}: {found}")
+    check(all(re.fullmatch(r"[0-9.]+ s", found[step]) for step in ("16", "24", "32", "40")), found)
+    check("faster than the peak" not in errors, errors)
+
+
+def test_times_of_day():
+    """In UTC as ISO 8601, of every line of the log and of the metrics, whose tokens are those trained on so far."""
+    begin = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+    program.environment["TZ"] = "Asia/Tokyo"
+    errors = train("dated", config("dated"))
+    end = datetime.datetime.now(datetime.timezone.utc)
+    lines = [line for line in errors.splitlines() if not line.startswith("segue: ")]
+    told = [line.split()[0] for line in lines]
+    with open(program.path("dated", "metrics.jsonl")) as file:
+        written = [json.loads(line) for line in file]
+    for text in told + [line["time"] for line in written]:
+        check(text.endswith("Z") and begin <= datetime.datetime.fromisoformat(text[:-1] + "+00:00") <= end, f"{text} is not from {begin} to {end}")
+    check([line["tokens"] for line in written if "evaluation" in line] == [15 * 3 * 16, 20 * 3 * 16], written)
+    check(all(("evaluated_tokens" in line) == ("evaluation" in line) for line in written), written)
+
+
 def test_failed_training():
     """A loss far above guessing is told when it lasts, and at the end; the page tells it too."""
     wild = config("wild", training={"max_step": 150, "log_interval": 5, "report": True}, evaluation={"interval": 0},
@@ -121,6 +148,6 @@ def test_failed_training():
 
 
 for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_run_that_is_over,
-             test_unknown_words, test_failed_training):
+             test_unknown_words, test_time_left, test_times_of_day, test_failed_training):
     test()
 print("run_log_test: passed")
