@@ -160,6 +160,7 @@ class Bench:
         busy = self.wait_for_quiet()
         self.parts.append({"command": shlex.join(map(without_folders, command)), "busy_before": round(busy, 3)})
         print("+", shlex.join(command), file=sys.stderr, flush=True)
+        began = time.monotonic()
         with (tempfile.TemporaryFile("w+", errors="replace") as output,
               tempfile.TemporaryFile("w+", errors="replace") as errors):
             try:
@@ -167,6 +168,7 @@ class Bench:
             except OSError as error:
                 raise PartFailed(f"{PROGRAM}: {command[0]}: expected a program: {error.strerror}") from None
             code, peak_mib = wait(child)
+            self.parts[-1]["seconds"] = round(time.monotonic() - began, 3)
             output.seek(0)
             errors.seek(0)
             text, said = output.read(), errors.read()

@@ -1,11 +1,13 @@
 // The program: subcommands, one catch for every error, one exit code per kind of error.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/help_format.h"
 #include "launch/segue/shared_processors.h"
 #include "launch/segue/usage_error.h"
 #include "launch/segue/version.h"
@@ -28,6 +30,7 @@ int report(const char* message, segue::ExitCode code) {
 
 int run(int argc, char** argv) {
   CLI::App app("Segue trains and evaluates language models that carry memory from segment to segment.", "segue");
+  app.formatter(std::make_shared<segue::HelpFormat>());
   app.footer(kMainExamples);
   app.set_version_flag("--version", segue::program_version());
   app.require_subcommand(1);

@@ -1,6 +1,7 @@
 """Flags come from what options say of themselves: bounds, old names, help, completion, and docs/reference.md."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -55,7 +56,22 @@ def test_help(program):
     told, _ = program.run("help", "eval")
     for text in ("--mem-len INT ...", "--no-same-length", "{as_trained,kv_cache}", "--set KEY=VALUE ...",
                  "--batch-size INT", "(tokens; >= 0 and <= 1048576)", "Examples:"):
-        check(text in told, f"help eval does not say {text}:\n{told}")
+        check(text in " ".join(told.split()), f"help eval does not say {text}:\n{told}")
+
+
+def test_width_of_help(program):
+    """At most 80 columns, and commands that go on behind a backslash are those of the reference."""
+    reference, _ = program.run("reference")
+    commands = re.findall("^### segue (.*)$", reference, re.MULTILINE)
+    check(len(commands) > len(COMMANDS), f"few commands: {commands}")
+    for command in ("", *commands):
+        told, _ = program.run("help", *command.split())
+        wide = [line for line in told.splitlines() if len(line) > 80]
+        check(not wide, f"help {command}: wider than 80 columns: {wide}")
+        for line in told.replace(" \\\n", " ").splitlines():
+            words = line.split("  #")[0].split()
+            if command and line.startswith("  ") and words[:1] in (["segue"], ["mpirun"], ["sbatch"], ["zcat"]):
+                check(" ".join(words) in " ".join(reference.replace(" \\\n", " ").split()), f"help {command}: no such command in the reference: {line}")
 
 
 def completed(program, *words):
@@ -102,7 +118,7 @@ def test_reference(program):
 
 def main():
     program = Program()
-    for test in (test_bounds, test_old_names, test_help, test_completion, test_reference):
+    for test in (test_bounds, test_old_names, test_help, test_width_of_help, test_completion, test_reference):
         test(program)
 
 
