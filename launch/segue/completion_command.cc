@@ -1,16 +1,21 @@
-// segue completion: scripts that complete commands, flags and the words of choices, and file names elsewhere.
+// segue completion: scripts that complete commands, flags, the keys and words of choices, and file names elsewhere.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/choices.h"
+#include "base/json_text.h"
 #include "base/text.h"
+#include "core/config/config.h"
+#include "data_pipeline/tasks/task_spec.h"
 #include "launch/segue/command_tree.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -85,6 +90,74 @@ std::vector<std::string> plain_words(const CLI::App& command) {
   return words;
 }
 
+// A key that --set takes, and the words that its value may be; none for values of other kinds.
+struct SetKey {
+  std::string name;
+  std::vector<std::string> words;
+};
+
+std::vector<std::string> words_of_value(const OrderedJson& node) {
+  if (node.contains("enum")) return node["enum"].get<std::vector<std::string>>();
+  return node.value("type", "") == "boolean" ? std::vector<std::string>{"true", "false"} : std::vector<std::string>();
+}
+
+// Those that have a role in the schema alone, where one is named.
+void add_keys(const OrderedJson& schema, const std::string& path, std::string_view role, std::vector<SetKey>& keys) {
+  for (const auto& [key, node] : schema["properties"].items()) {
+    if (key.starts_with("$")) continue;  // of editors
+    const std::string name = path.empty() ? key : path + "." + key;
+    if (node.contains("properties")) {
+      add_keys(node, name, role, keys);
+    } else if (role.empty() || node.value("x-role", "") == role) {
+      keys.push_back({name, words_of_value(node)});
+    }
+  }
+}
+
+// What --set takes, by the name of the script's variable.
+std::vector<std::pair<std::string, std::vector<SetKey>>> lists_of_keys() {
+  std::vector<SetKey> config;
+  std::vector<SetKey> use;
+  std::vector<SetKey> task;
+  add_keys(config_schema(), "", "", config);
+  add_keys(config_schema(), "", "use", use);
+  add_keys(task_schema(), "", "", task);
+  return {{"config_keys", config}, {"use_keys", use}, {"task_keys", task}};
+}
+
+std::string_view list_of_command(std::string_view path) {
+  if (path == "eval" || path == "generate") return "use_keys";
+  return path == "tasks" ? "task_keys" : "config_keys";
+}
+
+// "model.mem_len= model.n_layer=", as values follow.
+std::string begun_values(const std::vector<SetKey>& keys) {
+  std::string text;
+  for (const SetKey& key : keys) text += fmt::format("{}{}=", text.empty() ? "" : " ", key.name);
+  return text;
+}
+
+// A case for the flag --set of every command, in which `complete` says what to do with the keys in a variable.
+std::string set_cases(const CLI::App& app, const std::function<std::string(std::string_view variable)>& complete) {
+  std::string text;
+  visit_commands(app, "", [&](const CLI::App& command, const std::string& path) {
+    if (command.get_option_no_throw("--set") != nullptr)
+      text += fmt::format("    {}) {} ;;\n", shell_word(path + " --set"), complete(list_of_command(path)));
+  });
+  return text;
+}
+
+// A case for every key whose value is one of some words.
+std::string value_cases(const Complete& complete) {
+  std::string text;
+  std::set<std::string> known;
+  for (const auto& [variable, keys] : lists_of_keys())
+    for (const SetKey& key : keys)
+      if (!key.words.empty() && known.insert(key.name).second)
+        text += fmt::format("    {}) {} ;;\n", shell_word(key.name), complete(key.words));
+  return text;
+}
+
 std::string bash_script(const CLI::App& app) {
   std::string text =
       "# Completion of segue for bash: source it.\n"
@@ -94,10 +167,18 @@ std::string bash_script(const CLI::App& app) {
       "  [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD - 2]}\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n";
   text += command_cases(app, "${COMP_WORDS[i]}");
-  text += "  done\n  case \"$command $before\" in\n";
-  text += choice_cases(app, [](const std::vector<std::string>& words) {
+  text += "  done\n";
+  for (const auto& [variable, keys] : lists_of_keys())
+    text += fmt::format("  local {}='{}'\n", variable, begun_values(keys));
+  const Complete complete = [](const std::vector<std::string>& words) {
     return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\")); return", fmt::join(words, " "));
+  };
+  text += "  case \"$command $before\" in\n" + choice_cases(app, complete);
+  text += set_cases(app, [](std::string_view variable) {
+    return fmt::format("COMPREPLY=($(compgen -W \"${}\" -- \"$word\")); compopt -o nospace 2> /dev/null; return",
+                       variable);
   });
+  text += "  esac\n  case \"$before\" in\n" + value_cases(complete);
   text += "  esac\n  case \"$command\" in\n";
   visit_commands(app, "", [&text](const CLI::App& command, const std::string& path) {
     text += fmt::format("    '{}') flags='{}' plain='{}' ;;\n", path, fmt::join(flags_of(command), " "),
@@ -120,18 +201,32 @@ std::string described_word(const std::string& word, std::string meaning) {
 }
 
 std::string zsh_script(const CLI::App& app) {
+  const Complete complete = [](const std::vector<std::string>& words) {
+    return fmt::format("compadd -- {}; return", fmt::join(words, " "));
+  };
   std::string text =
       "#compdef segue\n"
       "# Completion of segue for zsh: a file _segue in a directory of $fpath, or sourced after compinit.\n"
+      "_segue_set() {\n"
+      "  if ! compset -P '*='; then\n"
+      "    compadd -S '=' -q -- \"${(@)argv%=}\"\n"
+      "    return\n"
+      "  fi\n"
+      "  case \"${IPREFIX%=}\" in\n" +
+      value_cases(complete) +
+      "  esac\n"
+      "}\n"
       "_segue() {\n"
       "  local command='' i\n"
       "  local -a flags plain\n"
       "  for ((i = 2; i < CURRENT; ++i)); do\n";
   text += command_cases(app, "${words[i]}");
-  text += "  done\n  case \"$command ${words[CURRENT - 1]}\" in\n";
-  text += choice_cases(app, [](const std::vector<std::string>& words) {
-    return fmt::format("compadd -- {}; return", fmt::join(words, " "));
-  });
+  text += "  done\n";
+  for (const auto& [variable, keys] : lists_of_keys())
+    text += fmt::format("  local -a {}=({})\n", variable, begun_values(keys));
+  text += "  case \"$command ${words[CURRENT - 1]}\" in\n" + choice_cases(app, complete);
+  text += set_cases(
+      app, [](std::string_view variable) { return fmt::format("_segue_set \"${{{}[@]}}\"; return", variable); });
   text += "  esac\n  case \"$command\" in\n";
   visit_commands(app, "", [&text](const CLI::App& command, const std::string& path) {
     std::vector<std::string> flags;

@@ -97,6 +97,17 @@ def test_completion(program):
             (("segue", "bench", "step", "run.json", "--precision", ""), ["fp32", "bf16"]),
             (("segue", "bench", "step", "--vo"), ["--vocab-size"]),
             (("segue", "import", "--from", "hug"), ["huggingface"]),
+            (("segue", "train", "run.json", "--set", "model.mem_"), ["model.mem_len="]),
+            (("segue", "train", "run.json", "--set", "optimizer.lr"), ["optimizer.lr="]),
+            (("segue", "compare", "all.json", "--set", "training.rep"), ["training.report="]),
+            (("segue", "inspect", "run.json", "--set", "=", "data.pa"), ["data.path="]),
+            (("segue", "bench", "step", "run.json", "--set", "see"), ["seed="]),
+            (("segue", "eval", "--set", "optimizer."), []),  # no key of how weights are used
+            (("segue", "generate", "--set", "model.position.cl"), ["model.position.clamp_len="]),
+            (("segue", "tasks", "recall.json", "--set", "kin"), ["kind="]),
+            (("segue", "train", "run.json", "--set", "optimizer.kind", "=", "adam"), ["adam", "adamw"]),
+            (("segue", "train", "run.json", "--set", "training.report", "="), ["true", "false"]),
+            (("segue", "train", "run.json", "--set", "optimizer.lr", "=", "0"), []),
             (("segue", "prepare", "--train", ""), []),  # files
             (("segue", "train", ""), [])):
         found = completed(program, *words)
