@@ -19,6 +19,7 @@
 #include "core/compare/comparison.h"
 #include "core/compare/comparison_page.h"
 #include "core/compare/comparison_result.h"
+#include "core/compare/planned_total.h"
 #include "core/train/stop_signal.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
@@ -70,17 +71,15 @@ struct CompareOptions {
         {.meaning = "words before every segue train and segue eval, such as mpirun -np 4", .flag = {.value = "WORDS"}});
     fields.optional("only", only,
                     {.meaning = "train and measure this run alone, of those that --dry-run numbers", .minimum = 1});
-    fields.optional("dry_run", dry_run, {.meaning = "only list the runs and which of them are done"});
+    fields.optional("dry_run", dry_run,
+                    {.meaning = "only list the runs, which of them are done, and what they come to"});
     fields.optional("json", json, {.meaning = "print JSON: the result, as in result.json, or with --dry-run the runs"});
     fields.optional("quiet", quiet, {.meaning = "no progress; warnings and errors only", .flag = {.alias = "-q"}});
   }
 };
 
-struct Plan : PlacedComparison {
-  std::vector<ComparedRun> timings = {};
-  std::vector<ComparedRun> sweep = {};
-  std::vector<SweptRate> rates = {};   // empty while the sweep goes on
-  std::vector<ComparedRun> runs = {};  // after the sweep
+struct Plan : PlacedComparison, PlannedRuns {
+  std::vector<SweptRate> rates = {};  // empty while the sweep goes on
   bool is_timed() const { return timings.empty() || !seconds.empty(); }
   bool is_swept() const { return is_timed() && (sweep.empty() || !rates.empty()); }
   size_t count() const { return timings.size() + sweep.size() + runs.size(); }
@@ -161,13 +160,23 @@ void check_begun(const Plan& plan) {
                       write_fields(plan.comparison.measure).dump(), OrderedJson::parse(found).dump());
 }
 
-std::string described(const Plan& plan, const ComparedRun& run, size_t number, const std::string& state) {
+std::string name_in_table(const ComparedRun& run) {
+  return run.timed ? fmt::format("{}@{}", run.variant, *run.timed + 1) : run.variant;
+}
+
+size_t width_of_names(const Plan& plan) {
+  size_t width = std::string_view("variant").size();
+  for (const auto* runs : {&plan.timings, &plan.sweep, &plan.runs})
+    for (const ComparedRun& run : *runs) width = std::max(width, name_in_table(run).size());
+  return width;
+}
+
+std::string described(const Plan& plan, const ComparedRun& run, size_t number, size_t width, const std::string& state) {
   const TrainingConfig& training = run.config.training;
   std::string rate = run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
   if (plan.sweep.empty() || run.timed) rate = fmt::format("{}", run.config.optimizer.lr);
-  const std::string name = run.timed ? fmt::format("{}@{}", run.variant, *run.timed + 1) : run.variant;
-  return fmt::format("{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11.3g}  {}\n", number, name, run.seed, rate,
-                     plan.is_timed() || run.timed ? human_count(training.max_step) : "timed",
+  return fmt::format("{:>4}  {:<{}}{:>6}{:>10}{:>10}{:>12}{:>10.3g}  {}\n", number, name_in_table(run), width, run.seed,
+                     rate, plan.is_timed() || run.timed ? human_count(training.max_step) : "timed",
                      human_count(training.batch_size * last_lengths(run.config).tokens()),
                      flops_of_steps(run.config, plan.vocab_size, training.max_step), state);
 }
@@ -181,24 +190,26 @@ std::string described(const Plan& plan) {
   std::string before =
       plan.timings.empty() ? "" : fmt::format("{} short runs to time steps, then ", plan.timings.size());
   if (!plan.sweep.empty()) before += fmt::format("{} runs to find learning rates, then ", plan.sweep.size());
+  const size_t width = width_of_names(plan);
   std::string text =
-      fmt::format("{}{} runs of {} variants, {:.4g} {} each\n\n{:>4}  {:<24}{:>6}{:>15}{:>10}{:>15}{:>11}\n", before,
+      fmt::format("{}{} runs of {} variants, {:.4g} {} each\n\n{:>4}  {:<{}}{:>6}{:>10}{:>10}{:>12}{:>10}\n", before,
                   plan.runs.size(), plan.comparison.variants.size(), plan.comparison.budget.amount,
-                  name_of_choice(plan.comparison.budget.kind), "run", "variant", "seed", "learning rate", "steps",
+                  name_of_choice(plan.comparison.budget.kind), "run", "variant", width, "seed", "rate", "steps",
                   "tokens/step", "FLOP");
   size_t number = 0;
   for (const ComparedRun& run : plan.timings)
-    text += described(plan, run, ++number, is_timed(plan.directory, run) ? "done" : "");
+    text += described(plan, run, ++number, width, is_timed(plan.directory, run) ? "done" : "");
   for (const ComparedRun& run : plan.sweep)
-    text += described(plan, run, ++number, state_of(plan, run, kSweptEvaluation));
+    text += described(plan, run, ++number, width, state_of(plan, run, kSweptEvaluation));
   for (const ComparedRun& run : plan.runs)
-    text += described(plan, run, ++number, plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
-  return text;
+    text += described(plan, run, ++number, width, plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
+  return text + fmt::format("\n{}\n", describe(planned_total(plan, plan, plan.is_timed(), plan.directory)));
 }
 
 // {"format": "segue-comparison-plan", "version": 1, "output", "budget", "runs": [{"run": its number, "name", "kind":
 // "timing", "sweep" or "compared", "variant", "seed", "learning_rate": null until it is found, "steps": null until they
-// are timed, "tokens_per_step", "flops": of these steps, "state": "left", "done" or "diverged"}]}
+// are timed, "tokens_per_step", "flops": of these steps, "state": "left", "done" or "diverged"}], "total": of
+// planned_total.h}
 OrderedJson plan_json(const Plan& plan) {
   OrderedJson json{{"format", "segue-comparison-plan"},
                    {"version", 1},
@@ -225,6 +236,7 @@ OrderedJson plan_json(const Plan& plan) {
   for (const ComparedRun& run : plan.sweep) add(run, "sweep", true, state_of(plan, run, kSweptEvaluation));
   for (const ComparedRun& run : plan.runs)
     add(run, "compared", plan.is_swept(), plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
+  json["total"] = total_json(planned_total(plan, plan, plan.is_timed(), plan.directory));
   return json;
 }
 

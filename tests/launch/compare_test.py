@@ -77,6 +77,12 @@ def test_every_variant_is_trained_and_told_apart(program):
     check([run["name"] for run in runs] == [f"{name}-{seed}" for seed in (1, 2) for name in ("xl", "alibi", "memoryless")],
           f"dry run as JSON: {plan}")
     check(all(run["steps"] == 41 and run["state"] == "left" and run["kind"] == "compared" for run in runs), plan)
+    total = json.loads(plan)["total"]
+    check(total["trainings"] == total["left"] == 6 and total["seconds_left"] is None, f"total: {total}")
+    check(total["tokens"] == sum(41 * run["tokens_per_step"] for run in runs), f"total: {total}")
+    check(math.isclose(total["flops"], sum(run["flops"] for run in runs)), f"total: {total}")
+    check(f"6 trainings, {total['tokens']:,.0f} tokens, " in output and "6 are left; how long they take is known once one has ended" in output, output)
+    check(all(len(line) <= 80 for line in output.splitlines()), f"wider than 80 columns:\n{output}")
     output, errors = program.run("compare", "family.json")
     check(all(f"run {number} of 6" in errors for number in range(1, 7)) and errors.count("left of the comparison") == 5, f"progress:\n{errors}")
     found = result(program, "comparisons/family")
@@ -215,6 +221,7 @@ def test_divergence_is_a_result(program):
     ran = len(processes(program, "comparisons/hot"))
     output, _ = program.run("compare", "hot.json", "--dry-run")
     check(output.count("  diverged") == 2 and output.count("  done") == 6, f"dry run:\n{output}")
+    check("; none is left" in output, f"dry run:\n{output}")
     program.write("comparisons/hot/runs/alibi-2/diverged.json", "{}")
     output, _ = program.run("compare", "hot.json", "--quiet")
     check(len(processes(program, "comparisons/hot")) == ran, "what diverged is trained again")
@@ -255,6 +262,7 @@ def test_seconds_are_steps_that_were_timed_once(program):
     refused(program, USAGE, "compare", "timed.json", "--only", "3", "--quiet", says=["steps to be timed", "runs 1 to 2"])
     output, _ = program.run("compare", "timed.json", "--dry-run")
     check("2 short runs to time steps, then 4 runs" in output and output.count("  timed") == 4, f"dry run:\n{output}")
+    check("6 trainings\n6 are left, whose steps take 1.2 s by the budget, besides timing and evaluating" in output, f"dry run:\n{output}")
     program.run("compare", "timed.json", "--quiet")
     first = result(program, "comparisons/timed")
     check(all(variant["cost"]["steps"] > 10 for variant in first["variants"]), f"steps of 0.3 s: {first}")
