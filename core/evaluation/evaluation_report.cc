@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 
 namespace segue {
 
@@ -294,26 +297,54 @@ std::string describe_one(const OrderedJson& result, const LossUnits& units) {
   return text + fmt::format("{:<16}{} tokens/s\n", "speed", human_count(speed_of(result)));
 }
 
+// A number that is the same of all results is said below the table.
+void drop_if_common(std::vector<TextColumn>& columns, const std::string& head, std::string_view what,
+                    std::string& common) {
+  const auto column = std::ranges::find(columns, head, &TextColumn::head);
+  const std::string value = column->cells.front();
+  if (std::ranges::any_of(column->cells, [&](const std::string& cell) { return cell != value; })) return;
+  common += fmt::format("{}{} {}", common.empty() ? "" : ", ", value, what);
+  columns.erase(column);
+}
+
 std::string describe_table(const OrderedJson& evaluation, const LossUnits& units) {
   const bool bytes = evaluation["results"].front().contains("bits_per_byte");
   const std::string bits = bytes ? "bits/byte" : units.is_masked() ? "bits/token" : fmt::format("bits/{}", units.unit);
   const auto baseline = evaluation["baseline"].get<size_t>();
-  std::string text =
-      fmt::format("\n{:>8} {:>8} {:>12}  {:<18} {:<20} {:>11} {:>12} {:>11}\n", "mem_len", "tgt_len", "tokens", "loss",
-                  "above baseline", units.is_masked() ? "" : "perplexity", bits, "tokens/s");
-  for (const OrderedJson& result : evaluation["results"]) {
-    const double loss = result["loss"].get<double>();
-    const bool is_baseline = &result == &evaluation["results"][baseline];
-    text += fmt::format("{:>8} {:>8} {:>12}  {:<18} {:<20} {:>11} {:>12.5f} {:>11}\n", result["mem_len"].get<int64_t>(),
-                        result["tgt_len"].get<int64_t>(), human_count(result["tokens"].get<int64_t>()),
-                        fmt::format("{:.5f}{}", loss, confidence_of(result)),
-                        is_baseline ? "baseline" : above_baseline_text(result),
-                        units.is_masked() ? "" : fmt::format("{:.4f}", perplexity_per_token(loss)),
-                        bytes ? result["bits_per_byte"].get<double>() : bits_of(loss), human_count(speed_of(result)));
-  }
+  std::vector<TextColumn> columns;
+  const auto add = [&](const std::string& head, bool is_text,
+                       const std::function<std::string(const OrderedJson&)>& cell) {
+    columns.push_back({.head = head, .cells = {}, .is_text = is_text});
+    for (const OrderedJson& result : evaluation["results"]) columns.back().cells.push_back(cell(result));
+  };
+  const auto count = [](const char* key) {
+    return [key](const OrderedJson& result) { return human_count(result[key].get<int64_t>()); };
+  };
+  add("mem_len", false, count("mem_len"));
+  add("tgt_len", false, count("tgt_len"));
+  add("tokens", false, count("tokens"));
+  add("loss", true, [](const OrderedJson& result) {
+    return fmt::format("{:.5f}{}", result["loss"].get<double>(), confidence_of(result));
+  });
+  add("above baseline", true, [&](const OrderedJson& result) {
+    return &result == &evaluation["results"][baseline] ? "baseline" : above_baseline_text(result);
+  });
+  if (!units.is_masked() && !units.is_byte())
+    add("perplexity", false, [](const OrderedJson& result) {
+      return fmt::format("{:.4f}", perplexity_per_token(result["loss"].get<double>()));
+    });
+  add(bits, false, [&](const OrderedJson& result) {
+    return fmt::format("{:.5f}", bytes ? result["bits_per_byte"].get<double>() : bits_of(result["loss"].get<double>()));
+  });
+  add("tokens/s", false, [](const OrderedJson& result) { return human_count(speed_of(result)); });
+  std::string common;
+  drop_if_common(columns, "tgt_len", "tokens in a segment (tgt_len)", common);
+  drop_if_common(columns, "tokens", "tokens scored", common);
+  std::string text = fmt::format("\n{}", text_table(columns));
+  if (!common.empty()) text += fmt::format("{}.\n", common);
   const bool trained = is_trained(evaluation, evaluation["results"][baseline]);
-  return text + (trained ? "The baseline has the lengths of training. " : "") +
-         "± is half of a 95 % interval, in nats; of a difference it is narrow, as both met the same text.\n";
+  return text + (trained ? "The baseline has the lengths of training.\n" : "") +
+         "± is half of a 95 % interval, in nats; of a difference it is narrow, as both met\nthe same text.\n";
 }
 
 std::string share_text(const OrderedJson& line) {

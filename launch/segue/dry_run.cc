@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
@@ -18,12 +16,11 @@ std::string streams_text(const Share& streams) {
   return fmt::format("{}-{}", streams.first, streams.first + streams.count - 1);
 }
 
-std::string row_of(size_t rank, const std::string& place, const RankPlan& plan, size_t place_width) {
+std::string row_of(size_t rank, const RankPlan& plan) {
   const RankMemory& memory = plan.memory;
-  return fmt::format("{:>4}  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}{:>13}{:>12}\n", rank, place, place_width,
-                     streams_text(plan.streams), human_bytes(memory.weights), human_bytes(memory.gradients),
-                     human_bytes(memory.optimizer), human_bytes(memory.segment_memory), human_bytes(memory.activations),
-                     human_bytes(memory.total()));
+  return fmt::format("{:>4}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}{:>11}\n", rank, streams_text(plan.streams),
+                     human_bytes(memory.weights), human_bytes(memory.gradients), human_bytes(memory.optimizer),
+                     human_bytes(memory.segment_memory), human_bytes(memory.activations), human_bytes(memory.total()));
 }
 
 std::string buckets_text(int64_t buckets, double mebibytes) {
@@ -36,15 +33,15 @@ std::string describe_training(const Config& config, const std::vector<std::strin
   const auto ranks = static_cast<int>(places.size());
   const int64_t vocab_size = config.data.vocab_size > 0 ? config.data.vocab_size : dataset_of(config.data).vocabulary();
   const TrainingPlan plan = plan_training(config, vocab_size, ranks);
-  size_t width = 0;
-  for (const std::string& place : places) width = std::max(width, place.size());
-
   std::string text = fmt::format("{} parameters, vocabulary {}, {} of {} a step, {}\n\n", human_count(plan.parameters),
                                  vocab_size, counted(config.training.batch_size, "stream"),
                                  counted(config.training.tgt_len, "token"), counted(config.training.max_step, "step"));
-  text += fmt::format("{:>4}  {:<{}}{:>12}{:>12}{:>12}{:>12}{:>12}{:>13}{:>12}\n", "rank", "", width, "streams",
-                      "weights", "gradients", "optimizer", "memory", "activations", "total");
-  for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, places[rank], plan.ranks[rank], width);
+  text += fmt::format("{:>4}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}{:>11}\n", "rank", "streams", "weights", "gradients",
+                      "optimizer", "memory", "activations", "total");
+  for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, plan.ranks[rank]);
+  if (!places.front().empty()) text += "\n";
+  for (size_t rank = 0; rank < places.size(); ++rank)
+    if (!places[rank].empty()) text += fmt::format("rank {} on {}\n", rank, places[rank]);
   if (ranks > 1)
     text += fmt::format("\nEach rank sends {} a step, in {}{}.\n", human_bytes(plan.bytes_sent),
                         buckets_text(plan.buckets, config.training.bucket_mb),

@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/progress.h"
+#include "base/text_table.h"
 
 namespace segue {
 
@@ -136,6 +137,17 @@ TEST(Progress, FinishesOnceAndOnlyAloud) {
 }
 
 }  // namespace
+
+TEST(TextTable, ColumnsAreAsWideAsWhatIsInThem) {
+  EXPECT_EQ(text_table({{.head = "memory", .cells = {"8", "1,024"}},
+                        {.head = "loss", .cells = {"2.5 \xc2\xb1 0.1", "2"}, .is_text = true},
+                        {.head = "rate", .cells = {"10", "9"}},
+                        {.head = "end", .cells = {"", "a"}, .is_text = true}}),
+            "memory  loss       rate  end\n"
+            "     8  2.5 \xc2\xb1 0.1    10\n"
+            " 1,024  2             9  a\n");
+  EXPECT_EQ(text_table({{.head = "none", .cells = {}}}), "none\n");
+}
 
 TEST(TextTest, WhatATerminalWouldObeyIsShownInstead) {
   EXPECT_EQ(visible_line("caf\xc3\xa9 \xe2\x96\x81 \xf0\x9f\x98\x80"), "caf\xc3\xa9 \xe2\x96\x81 \xf0\x9f\x98\x80");

@@ -35,6 +35,7 @@ def test_a_sweep_is_written_whole(program):
     check(evaluation["trained"]["mem_len"] == 24 and evaluation["warm_up"] == "auto", "lengths of training")
     check(evaluation["command"].endswith("--mem-len 0,8,24 --warm-up auto --per-token --name sweep"), evaluation["command"])
     check(evaluation["baseline"] == 2 and "  baseline  " in output, f"the baseline of\n{output}")
+    check(all(len(line) <= 80 for line in output.splitlines()), f"wider than 80 columns:\n{output}")
     for result in results:
         above = result["above_baseline"]["loss"]
         check(math.isclose(above, result["loss"] - results[2]["loss"], abs_tol=1e-9), f"above the baseline: {above}")
