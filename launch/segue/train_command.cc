@@ -36,6 +36,7 @@ constexpr const char* kTrainExamples =
     "Examples:\n"
     "  segue train configs/books.json --dry-run --ranks 4   # who would hold what\n"
     "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
+    "  segue train configs/books.json --set training.report=true --run runs/watched   # keeps a page, report.html\n"
     "  segue train --run runs/books --resume          # continues exactly where the run was saved\n"
     "  segue train configs/books.json --set model.mem_len=256 --set optimizer.kind=adamw --run runs/books-256\n"
     "  mpirun -np 4 segue train configs/books.json --run runs/books-4   # on four ranks; --resume on any number\n"
