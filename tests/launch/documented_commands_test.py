@@ -246,6 +246,7 @@ class World(Job):
             header = struct.pack("<256i", 20240520, 1, len(tokens), *[0] * 253)  # as llm.c writes it
             self.write(name + ".bin", header + struct.pack("<500H", *tokens))
         self.write("ids.jsonl", "".join(json.dumps({"input_ids": tokens[i:i + 10]}) + "\n" for i in range(0, 500, 10)))
+        self.write("pages.jsonl", "".join(json.dumps({"content": {"text": text}}) + "\n" for text in lines(300).splitlines()))
 
     def run_shell(self, command, variables=()):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join([*variables, command])], cwd=self.directory,
@@ -291,8 +292,7 @@ def bring_published_texts(world):
         for split in ("train", "valid", "test"):
             world.write(f"{name}.{split}.tokens", text[:20000])
     world.write("wiki.gz", gzip.compress(text.encode()))
-    world.write("pages.jsonl", "".join(json.dumps({"text": line, "content": {"text": line}}) + "\n" for line in text.splitlines()))
-    world.must("zstd --quiet --rm pages.jsonl")
+    world.must("zstd --quiet pages.jsonl")
     for name in ("train", "valid", "test"):
         world.write(f"ptb.{name}.txt", text[:5000])
     world.write("1b_word_vocab.txt", "\n".join(["<S>", "</S>", "<UNK>", *dict.fromkeys(text.split()[:100])]))
