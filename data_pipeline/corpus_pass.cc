@@ -72,6 +72,10 @@ class CorpusPass {
     }
   }
 
+  void end_document() {
+    if (in_part_ && sink_ != nullptr) sink_->end_document();
+  }
+
   void end_file() {
     end_part();
     source_ = nullptr;
@@ -168,12 +172,20 @@ PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>
       SourceInfo source{.file = file.path.string(), .bytes = file.file_bytes, .checksum = {}, .splits = {}};
       pass.begin_file(source, file.skipped);
       for (std::span<const std::byte> block = reader.next(); !block.empty(); block = reader.next()) {
-        pass.append(as_text(block));
+        size_t begin = 0;
+        for (const size_t end : reader.document_ends()) {
+          pass.append(as_text(block.subspan(begin, end - begin)));
+          pass.end_document();
+          begin = end;
+        }
+        pass.append(as_text(block.subspan(begin)));
         progress.advance_to(done += std::ssize(block));
       }
       pass.end_file();
       source.checksum = reader.checksum();
+      const std::vector<std::string> splits = source.splits;
       result.sources.push_back(std::move(source));
+      if (file.tokens && !file.tokens->index.empty()) result.sources.push_back(source_info(file.tokens->index, splits));
       result.largest_token = std::max(result.largest_token, reader.largest_token());
     }
     pass.end();

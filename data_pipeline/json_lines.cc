@@ -32,6 +32,7 @@ class JsonLineStream : public ByteStream {
       std::memcpy(block.data() + done, text_.data() + given_, part);
       done += part;
       given_ += part;
+      if (given_ == text_.size() && options_.listener.ended) options_.listener.ended(done);
     }
     return block.first(done);
   }
@@ -129,7 +130,7 @@ class JsonLineStream : public ByteStream {
 
   void add(const std::string& text) {
     if (text.empty()) return;
-    if (options_.seen) options_.seen(text);
+    if (options_.listener.seen) options_.listener.seen(text);
     if (options_.text_separator && std::exchange(begun_, true)) text_ += *options_.text_separator;
     text_ += text;
     if (!options_.text_separator && text.back() != '\n') text_ += '\n';

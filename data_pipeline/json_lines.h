@@ -13,6 +13,12 @@
 
 namespace segue {
 
+// Hears of the texts in lines of JSON.
+struct DocumentListener {
+  std::function<void(std::string_view document)> seen = nullptr;  // each as it stands in the file
+  std::function<void(size_t bytes)> ended = nullptr;  // one ends behind so many bytes of the call of read() in progress
+};
+
 // The fields are lists of tokens.
 struct JsonIds {
   TokenType type{};   // of the stream
@@ -30,9 +36,9 @@ struct JsonLineOptions {
   // Between two documents, of text and of lists; absent: each text ends with a line feed, lists follow one another.
   std::optional<std::string> text_separator = {};
   std::optional<int64_t> token_separator = {};
-  std::optional<JsonIds> ids = {};                                // absent: the fields are text
-  std::function<void(std::string_view document)> seen = nullptr;  // called with each text as it stands in the file
-  JsonLineCounts* counts = nullptr;                               // of what has been read, where they are wanted
+  std::optional<JsonIds> ids = {};  // absent: the fields are text
+  DocumentListener listener = {};
+  JsonLineCounts* counts = nullptr;  // of what has been read, where they are wanted
 };
 
 // Where a field is in no line among the first so many, nobody reads on.

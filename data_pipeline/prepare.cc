@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -48,6 +49,9 @@ class SplitPreparation : public TextSink {
     if (!encoder_) return append_tokens(std::as_bytes(std::span(text)));
     encoder_->append(text);
     write();
+  }
+  void end_document() override {
+    if (encoder_) encoder_->end_document();
   }
   void end_file() override {
     if (!encoder_) return;
@@ -139,6 +143,11 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
   manifest.separator = options.separator.value_or(-1);
   manifest.separator_text = options.separator_text;
   manifest.sources = std::move(read.sources);
+  if (token_bytes) {
+    std::vector<std::string> names;
+    for (const SplitInfo& split : manifest.splits) names.push_back(split.name);
+    manifest.sources.push_back(source_info(options.token_bytes, std::move(names)));
+  }
   manifest.command = options.command;
   return manifest;
 }
@@ -152,8 +161,11 @@ DatasetManifest planned_manifest(const PrepareOptions& options, const std::vecto
   DatasetManifest manifest;
   manifest.command = options.command;
   for (const Corpus& corpus : corpora) {
-    for (const SourceFile& file : corpus.files)
+    for (const SourceFile& file : corpus.files) {
       manifest.sources.push_back({file.path.string(), file.file_bytes, checksum, {corpus.splits[0].name}});
+      if (file.tokens && !file.tokens->index.empty())
+        manifest.sources.push_back({file.tokens->index.string(), 0, checksum, {corpus.splits[0].name}});
+    }
     for (const PlannedSplit& split : corpus.splits) {
       const int64_t shards = counts_bytes ? std::min((split.end - split.begin) / shard_bytes, kTooManyShards) : 0;
       manifest.splits.push_back({.name = split.name});
@@ -163,10 +175,15 @@ DatasetManifest planned_manifest(const PrepareOptions& options, const std::vecto
   return manifest;
 }
 
-// Files, or copies of them, that one split was made of and another too: its losses are of text that was learned.
-void warn_of_shared_sources(const DatasetManifest& manifest, Logger& logger) {
+// Files, or copies of them, that one split was made of and another too: its losses are of text that was learned. What
+// lies beside them, such as their marks, may well be the same.
+void warn_of_shared_sources(const std::vector<Corpus>& corpora, const DatasetManifest& manifest, Logger& logger) {
+  std::set<std::string> of_tokens;
+  for (const Corpus& corpus : corpora)
+    for (const SourceFile& file : corpus.files) of_tokens.insert(file.path.string());
   std::map<std::string_view, const SourceInfo*> first_with;  // by checksum
   for (const SourceInfo& source : manifest.sources) {
+    if (!of_tokens.contains(source.file)) continue;
     const auto [found, is_new] = first_with.try_emplace(source.checksum, &source);
     const SourceInfo& other = *found->second;
     if (is_new || source.bytes == 0 || other.splits == source.splits) continue;
@@ -278,7 +295,7 @@ void prepare(const PrepareOptions& given, Logger& logger) {
     write_file_atomically(staged.path() / file, tokenizer->file_text());
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));
   staged.commit();
-  warn_of_shared_sources(manifest, logger);
+  warn_of_shared_sources(corpora, manifest, logger);
   logger.info("{}: {}", options.output.string(), summary(manifest));
 }
 

@@ -100,7 +100,8 @@ void PrepareOptions::describe(JsonFields& fields) {
       "field", field,
       {.meaning = "files are lines of JSON: take the text or the list of tokens in this field of each, such as text, "
                   "or content.text of an object content; lines without it, or with null, are left out, at most half of "
-                  "a file; or .npz archives: take this array",
+                  "a file; or .npz archives: take this array. tokenizer.json and ranks of tiktoken make tokens of each "
+                  "text by itself",
        .flag = {.value = "NAME"}});
   fields.optional("as_is", as_is,
                   {.meaning = "take files as they are, without decompressing, leaving out or refusing anything"});

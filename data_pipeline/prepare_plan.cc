@@ -98,6 +98,8 @@ void plan_corpus(Corpus& corpus, Names names, const std::vector<double>& fractio
   int64_t bytes = 0;
   for (SourceFile& file : corpus.files) {
     if (!file.is_text()) settle_tokens(file, type, options.separator);
+    file.has_texts =
+        file.is_text() && !file.field.empty() && encodes_whole_texts(options.tokenizer.kind) && !file.text_separator;
     bytes += file.bytes;
   }
   int64_t separator_tokens = options.has_separator() ? 1 : 0;

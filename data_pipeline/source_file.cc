@@ -29,9 +29,9 @@ std::string beginning_of(const SourceFile& file) {
   return text;
 }
 
-std::string checksum_of_file(const SourceFile& file) {
+std::string checksum_of_file(const std::filesystem::path& path, const std::string& name) {
   std::vector<std::byte> block(kSourceBlockBytes);
-  const auto stream = open_byte_stream(file.content, Compression::kNone, file.path.string());
+  const auto stream = open_byte_stream(path, Compression::kNone, name);
   Checksum checksum;
   for (auto part = stream->read(block); !part.empty(); part = stream->read(block)) checksum.update(part);
   return checksum.text();
@@ -132,12 +132,11 @@ int64_t bytes_inside(const SourceFile& file) {
 
 // The documents of lines of JSON; counts the lines into `counts`, where there is one.
 std::unique_ptr<ByteStream> open_json_lines(const SourceFile& file, std::unique_ptr<ByteStream> lines, int64_t limit,
-                                            std::function<void(std::string_view document)> document_seen,
-                                            JsonLineCounts* counts) {
+                                            DocumentListener listener, JsonLineCounts* counts) {
   JsonLineOptions options{.field = file.field,
                           .text_separator = file.text_separator,
                           .token_separator = file.separator,
-                          .seen = std::move(document_seen),
+                          .listener = std::move(listener),
                           .counts = counts};
   if (file.is_ids) options.ids = JsonIds{.type = file.token_type, .limit = limit};
   return make_json_line_stream(std::move(lines), options, file.path.string());
@@ -153,7 +152,7 @@ std::unique_ptr<ByteStream> open_unpacked(const SourceFile& file) {
 
 // Reads lines of JSON once.
 int64_t count_documents_bytes(SourceFile& file) {
-  return count_bytes(*open_json_lines(file, open_unpacked(file), kLargestVocabulary, nullptr, &file.json_lines));
+  return count_bytes(*open_json_lines(file, open_unpacked(file), kLargestVocabulary, {}, &file.json_lines));
 }
 
 void measure(SourceFile& file) {
@@ -167,7 +166,7 @@ void measure(SourceFile& file) {
   }
   const bool is_plain = file.compression == Compression::kNone && file.field.empty() && file.skipped == 0 &&
                         (!file.tokens || file.tokens->format == raw_layout(SourceFormat::kUInt16).format);
-  if (!is_plain) file.checksum = checksum_of_file(file);
+  if (!is_plain) file.checksum = checksum_of_file(file.content, file.path.string());
 }
 
 void refuse_what_is_no_file(const SourceFile& file) {
@@ -186,6 +185,13 @@ void refuse_what_is_no_file(const SourceFile& file) {
 }
 
 }  // namespace
+
+SourceInfo source_info(const std::filesystem::path& path, std::vector<std::string> splits) {
+  return {.file = path.string(),
+          .bytes = static_cast<int64_t>(std::filesystem::file_size(path)),
+          .checksum = checksum_of_file(path, path.string()),
+          .splits = std::move(splits)};
+}
 
 SourceFile inspect_source(const std::filesystem::path& path, const PrepareOptions& options,
                           const std::filesystem::path& directory) {
@@ -223,8 +229,7 @@ void settle_tokens(SourceFile& file, TokenType type, std::optional<int64_t> sepa
   file.bytes = (file.tokens->tokens + separators) * bytes_of(type);
 }
 
-std::unique_ptr<ByteStream> open_source(const SourceFile& file, int64_t limit,
-                                        std::function<void(std::string_view document)> document_seen) {
+std::unique_ptr<ByteStream> open_source(const SourceFile& file, int64_t limit, DocumentListener listener) {
   const std::string name = file.path.string();
   if (file.tokens) {
     std::unique_ptr<ByteStream> stream;
@@ -233,7 +238,7 @@ std::unique_ptr<ByteStream> open_source(const SourceFile& file, int64_t limit,
                        {.name = name, .type = file.token_type, .limit = limit, .separator = file.separator});
   }
   if (file.field.empty()) return open_unpacked(file);
-  return open_json_lines(file, open_unpacked(file), limit, std::move(document_seen), nullptr);
+  return open_json_lines(file, open_unpacked(file), limit, std::move(listener), nullptr);
 }
 
 }  // namespace segue

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data_pipeline/byte_stream.h"
+#include "data_pipeline/dataset_manifest.h"
 #include "data_pipeline/json_lines.h"
 #include "data_pipeline/prepare.h"
 #include "data_pipeline/token_files/token_layout.h"
@@ -32,11 +33,15 @@ struct SourceFile {
   JsonLineCounts json_lines = {};                  // of a file with a field
   std::optional<TokenLayout> tokens = {};          // absent: text
   bool is_ids = false;                             // tokens, as a list in the field of each line of JSON
+  bool has_texts = false;                          // in the field of each line of JSON, each to become tokens by itself
   TokenType token_type = TokenType::kUInt16;       // of the tokens, as open_source gives them
   std::string checksum = {};                       // of the file, where what is read is not just its bytes
 
   bool is_text() const { return !tokens && !is_ids; }
 };
+
+// What a manifest says of a file that a dataset was made from.
+SourceInfo source_info(const std::filesystem::path& path, std::vector<std::string> splits);
 
 // Reads what is wrapped once, to know its size; copies standard input into `directory`. With the format auto, finds out
 // whether it is text or tokens. Throws DataError for a source that is missing, no regular file, empty, damaged, cut off
@@ -51,8 +56,7 @@ TokenType type_of_tokens(const SourceFile& file);
 void settle_tokens(SourceFile& file, TokenType type, std::optional<int64_t> separator);
 
 // The text or the tokens in it. Tokens that are not below `limit` are refused here, or are left to the caller.
-// `document_seen` hears of every text of lines of JSON.
 std::unique_ptr<ByteStream> open_source(const SourceFile& file, int64_t limit = kLargestVocabulary,
-                                        std::function<void(std::string_view document)> document_seen = nullptr);
+                                        DocumentListener listener = {});
 
 }  // namespace segue

@@ -62,19 +62,24 @@ SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocab
       type_(type),
       vocabulary_(vocabulary),
       signs_(file.field.empty() ? signs : nullptr),
-      stream_(open_source(file, vocabulary, signs != nullptr ? counter_of_documents(*signs) : nullptr)),
       blocks_{Buffer(kTextBlockBytes), Buffer(kTextBlockBytes)} {
+  DocumentListener listener;
+  if (signs != nullptr) listener.seen = counter_of_documents(*signs);
+  if (file.has_texts) listener.ended = [this](size_t bytes) { ends_read_.push_back(bytes); };
+  stream_ = open_source(file, vocabulary, std::move(listener));
   if (signs != nullptr) signs->begin_file(file.path.string(), file.skipped > 0);
 }
 
 std::span<const std::byte> SourceReader::next() {
-  const std::span<const std::byte> tokens = ahead_.valid() ? ahead_.get() : read();
+  Block block = ahead_.valid() ? ahead_.get() : read();
   if (has_another_block()) ahead_ = std::async(std::launch::async, [this] { return read(); });
-  return tokens;
+  document_ends_ = std::move(block.document_ends);
+  return block.tokens;
 }
 
-std::span<const std::byte> SourceReader::read() {
+SourceReader::Block SourceReader::read() {
   Buffer& block = blocks_.at(std::exchange(next_block_, 1 - next_block_));
+  ends_read_.clear();
   const std::span<std::byte> tokens = stream_->read({block.data(), static_cast<size_t>(block.bytes())});
   const int64_t bytes = done_ + static_cast<int64_t>(tokens.size());
   if (bytes > file_.bytes || (tokens.empty() && bytes < file_.bytes))
@@ -84,7 +89,7 @@ std::span<const std::byte> SourceReader::read() {
   if (file_.checksum.empty()) checksum_.update(tokens);
   if (signs_ != nullptr) signs_->count(tokens);
   done_ = bytes;
-  return tokens;
+  return {.tokens = tokens, .document_ends = std::move(ends_read_)};
 }
 
 void SourceReader::check_tokens(std::span<const std::byte> tokens) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/checksum.h"
@@ -19,6 +20,8 @@ namespace segue {
 
 class SourceReader {
  public:
+  SourceReader(const SourceReader&) = delete;
+  SourceReader& operator=(const SourceReader&) = delete;
   // Tokens must be below `vocabulary`. `signs`, which outlive this, count what is read of a text, where they are given.
   SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, TextSigns* signs = nullptr);
 
@@ -26,12 +29,18 @@ class SourceReader {
   // is outside the vocabulary, or when the file is no longer as long as planned.
   std::span<const std::byte> next();
 
+  // Behind how many bytes of those a text of lines of JSON ends, where each is to become tokens by itself.
+  std::span<const size_t> document_ends() const { return document_ends_; }
   // Of the whole file, once it is read to its end.
   int64_t largest_token() const { return largest_; }
   std::string checksum() const { return file_.checksum.empty() ? checksum_.text() : file_.checksum; }
 
  private:
-  std::span<const std::byte> read();
+  struct Block {
+    std::span<const std::byte> tokens;
+    std::vector<size_t> document_ends;
+  };
+  Block read();
   bool has_another_block() const { return file_.bytes - done_ > blocks_[0].bytes(); }
   void check_tokens(std::span<const std::byte> tokens);
 
@@ -44,8 +53,10 @@ class SourceReader {
   size_t next_block_ = 0;
   int64_t done_ = 0;  // bytes
   int64_t largest_ = 0;
+  std::vector<size_t> ends_read_;      // of the block that is being read
+  std::vector<size_t> document_ends_;  // of the caller's
   Checksum checksum_;
-  std::future<std::span<const std::byte>> ahead_;  // last: it ends before the rest goes
+  std::future<Block> ahead_;  // last: it ends before the rest goes
 };
 
 }  // namespace segue

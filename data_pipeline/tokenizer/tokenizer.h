@@ -19,6 +19,8 @@ class TextSink {
   // The text that follows lies in `file` from byte `offset` on; messages name both.
   virtual void begin_file(const std::string& file, int64_t offset) = 0;
   virtual void append(std::string_view text) = 0;
+  // What follows in the file is another text, for those to whom it makes a difference.
+  virtual void end_document() {}
   // The file ends, or the part of it that belongs to the split.
   virtual void end_file() = 0;
   virtual void end_split() {}
@@ -29,6 +31,7 @@ class Encoder : public TextSink {
  public:
   void begin_file(const std::string& file, int64_t offset) final;
   void append(std::string_view text) final;
+  void end_document() final { finish_document(); }
   void end_file() final { finish_file(); }
   void end_split() final;
 
@@ -58,6 +61,7 @@ class Encoder : public TextSink {
  private:
   virtual void start_file(const std::string& file, int64_t offset) = 0;
   virtual void encode(std::string_view text) = 0;
+  virtual void finish_document() {}
   virtual void finish_file() = 0;
   virtual void finish_split() {}
   void add_token_bytes(int64_t end);  // of the last token, up to there

@@ -36,6 +36,10 @@ bool needs_lines(TokenizerKind kind);
 bool drops_returns(TokenizerKind kind);
 // Whether tokens are longer than a character, so that people must be shown where each ends.
 bool has_long_tokens(TokenizerKind kind);
+// Whether a text is encoded as a whole, so that it matters where it ends and another begins.
+constexpr bool encodes_whole_texts(TokenizerKind kind) {
+  return kind == TokenizerKind::kHuggingFace || kind == TokenizerKind::kTiktoken;
+}
 constexpr bool has_symbols(TokenizerKind kind) {
   return kind == TokenizerKind::kEnwik8 || kind == TokenizerKind::kText8;
 }

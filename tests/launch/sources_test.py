@@ -14,6 +14,7 @@ import pickle
 import pty
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -26,6 +27,7 @@ import zlib
 from program import Program, check, refused
 
 DATA, USAGE, IO = 4, 2, 6
+FORMATS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "formats")
 TEXT = ("It was a bright day, naïve and cold; the clocks struck thirteen.\n" * 4000).encode()
 
 
@@ -477,6 +479,32 @@ def test_terminal(program):
     check(all(re.match(r"(learn the vocabulary|prepare): 44\.0 MB in |20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ .* data: ", row) for row in left), f"left: {left}")
 
 
+def test_files_beside_sources(program):
+    """All that a dataset was made from is among its sources, with its checksum; the same beside two splits is no warning."""
+    for name in ("train", "valid"):
+        for end in (".bin", ".idx"):
+            shutil.copy(os.path.join(FORMATS, "megatron", "uint16" + end), program.path(name + end))
+    with open(program.path("valid.bin"), "r+b") as file:
+        file.write(b"\1\0")
+    found = warnings(program, "--train", "train.bin", "--valid", "valid.bin")
+    check(found == "", f"indexes that are the same: {found}")
+    sources = manifest(program)["sources"]
+    check([(source["file"], source["splits"]) for source in sources]
+          == [("train.bin", ["train"]), ("train.idx", ["train"]), ("valid.bin", ["valid"]), ("valid.idx", ["valid"])], sources)
+    check(all(source["bytes"] == os.path.getsize(program.path(source["file"])) for source in sources), sources)
+    check(len({source["checksum"] for source in sources}) == 3, f"the checksums: {sources}")
+    program.write("raw.bin", struct.pack("<8H", *range(8)))
+    program.write("raw.bin.marks", bytes([0, 1] * 4))
+    program.write("copy.bin", struct.pack("<8H", *range(8, 16)))
+    program.write("copy.bin.marks", bytes([0, 1] * 4))
+    found = warnings(program, "--train", "raw.bin", "--valid", "copy.bin", "--format", "uint16", "--marks")
+    check(found == "", f"marks that are the same: {found}")
+    program.write("table", "".join(f"{base64.b64encode(bytes([97 + i])).decode()} {i}\n" for i in range(16)))
+    prepared(program, "--train", "raw.bin", "--valid", "copy.bin", "--format", "uint16", "--token-bytes", "table")
+    table = manifest(program)["sources"][-1]
+    check((table["file"], table["splits"]) == ("table", ["train", "valid"]), f"the bytes of tokens: {table}")
+
+
 def test_one_line(program):
     """A text without an end of line: bytes and pieces are read, words where there is white space, and shares say why not."""
     source = random.Random(2)
@@ -495,7 +523,7 @@ def test_one_line(program):
 def main():
     program = Program()
     for test in (test_compressed, test_damaged, test_wide_windows, test_standard_input, test_json_lines, test_fields, test_other_formats, test_other_widths,
-                 test_pointers_of_git_lfs, test_signs, test_shared_sources, test_word_lists, test_separators, test_terminal, test_one_line):
+                 test_pointers_of_git_lfs, test_signs, test_shared_sources, test_files_beside_sources, test_word_lists, test_separators, test_terminal, test_one_line):
         began = time.monotonic()
         test(program)
         print(f"{test.__name__}: {time.monotonic() - began:.1f} s", file=sys.stderr)

@@ -294,6 +294,37 @@ def test_ready_made(program):
     check("tokenizer tiktoken" in errors and "encoding cl100k_base" in errors, errors)
 
 
+def test_documents(program):
+    """Each text of lines of JSON becomes the tokens that it would in a file of its own, as calls of a library give them."""
+    with open(os.path.join(KEPT, "texts.jsonl")) as file:
+        texts = [text for text in map(json.loads, file) if text]
+    program.write("documents.jsonl", "".join(json.dumps({"text": text}) + "\n" for text in texts))
+    os.mkdir(program.path("documents"))
+    files = [program.write(f"documents/{i}.txt", (text + "\n" * (not text.endswith("\n"))).encode()) for i, text in enumerate(texts)]
+    for name in ("gpt2", "llama2", "llama3", "prefixed", "t5", "bert", "gemma", "unigram_bytes", "wordpiece"):
+        tokenizer = ["--tokenizer", os.path.join(KEPT, name + ".json")]
+        program.run("prepare", *tokenizer, "--field", "text", "--train", "documents.jsonl", "--output", "of-lines", "--force")
+        program.run("prepare", *tokenizer, "--as-is", "--train", *files, "--output", "of-files", "--force")
+        found, expected = (tokens_of(program, dataset, "train") for dataset in ("of-lines", "of-files"))
+        check(found == expected, f"{name}: {len(found)} tokens of lines, {len(expected)} of files")
+        bytes_of = [manifest(program, dataset)["splits"][0]["token_bytes"]["checksum"] for dataset in ("of-lines", "of-files")]
+        check(bytes_of[0] == bytes_of[1], f"{name}: the tokens stand for other bytes")
+        with open(os.path.join(KEPT, name + ".ids")) as file:
+            ids = [[int(token) for token in line.split()] for line in file.read().split("\n")]
+        with open(os.path.join(KEPT, "texts.jsonl")) as file:
+            ended = [(json.loads(line), ids[i]) for i, line in enumerate(file) if json.loads(line).endswith("\n")]
+        program.write("ended.jsonl", "".join(json.dumps({"text": text}) + "\n" for text, _ in ended))
+        program.run("prepare", *tokenizer, "--field", "text", "--train", "ended.jsonl", "--output", "of-lines", "--force")
+        check(tokens_of(program, "of-lines", "train") == [token for _, tokens in ended for token in tokens],
+              f"{name}: other tokens than its library's")
+    # So many that threads take them in turns.
+    program.write("many.jsonl", "".join(json.dumps({"text": text}) + "\n" for text in texts * 400))
+    tokenizer = ["--tokenizer", os.path.join(KEPT, "llama2.json")]
+    program.run("prepare", *tokenizer, "--field", "text", "--train", "documents.jsonl", "--output", "of-lines", "--force")
+    program.run("prepare", *tokenizer, "--field", "text", "--train", "many.jsonl", "--output", "of-many", "--force")
+    check(tokens_of(program, "of-many", "train") == tokens_of(program, "of-lines", "train") * 400, "many documents: other tokens")
+
+
 def test_token_bytes(program):
     """Tokens that another program made, with the file that says which bytes they are."""
     for name, table in (("gpt2", os.path.join(KEPT, "gpt2.json")), ("r50k_base", os.path.join(KEPT, "ranks.tiktoken"))):
@@ -333,7 +364,7 @@ def test_ready_made_options(program):
 def main():
     program = Program()
     for test in (test_words, test_words_are_utf8, test_word_list, test_symbols, test_other_tokens_are_refused, test_options_that_do_not_fit, test_hostile_models,
-                 test_ready_made, test_token_bytes, test_ready_made_options):
+                 test_ready_made, test_documents, test_token_bytes, test_ready_made_options):
         test(program)
 
 

@@ -66,7 +66,13 @@ void SubwordEncoder::encode(std::string_view text) {
   pending_ += text;
   check_utf8(false);
   find_parts(false);
-  if (waiting_.size() >= 2 * threads_) encode_parts();
+  if (begin_ >= 2 * threads_ * kPartBytes) encode_parts();
+}
+
+void SubwordEncoder::finish_document() {
+  check_utf8(true);
+  find_parts(true);
+  place_ = {.begins_source = true};
 }
 
 void SubwordEncoder::finish_file() {
@@ -220,6 +226,7 @@ int64_t SubwordEncoder::count_changed(const Part& part, const std::vector<Subwor
 }
 
 void SubwordEncoder::take(const Part& part, const EncodedPart& encoded) {
+  if (part.place.begins_source) last_.reset();
   const bool goes_on = encoded.begins_joined && parts_.pipeline.fuses_unknown && last_ &&
                        *last_ == parts_.pipeline.unknown && !encoded.tokens.empty() &&
                        encoded.tokens.front().token == parts_.pipeline.unknown;

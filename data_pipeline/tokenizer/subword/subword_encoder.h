@@ -35,6 +35,7 @@ class SubwordEncoder : public Encoder {
 
   void start_file(const std::string& file, int64_t offset) override;
   void encode(std::string_view text) override;
+  void finish_document() override;
   void finish_file() override;
   void check_utf8(bool ended);
   void find_parts(bool ended);
@@ -59,7 +60,7 @@ class SubwordEncoder : public Encoder {
   size_t target_ = kPartBytes;  // its length at which a place to end it is looked for
   TextPlace place_;             // of the next part
   std::vector<Part> waiting_;
-  std::optional<uint32_t> last_;  // token of the file
+  std::optional<uint32_t> last_;  // token of the text
   int64_t given_ = 0;             // tokens
   int64_t changed_ = 0;           // of them, those that are not decoded to the text that they stand for
 };
