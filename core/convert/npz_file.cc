@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "data_pipeline/zip_error.h"
 
 namespace segue {
 
@@ -23,12 +24,6 @@ constexpr zip_uint64_t kMostMembers = 20000;
 // Weights hardly pack at all; what packs better than this is made to fill memory.
 constexpr zip_uint64_t kBestPacking = 64;
 constexpr zip_uint64_t kPackedWell = zip_uint64_t{64} << 20;  // as much may be, whatever it takes in the archive
-
-std::string message_of(zip_error_t& error) {
-  std::string message = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return message;
-}
 
 // A member while it is read.
 class MemberReader {

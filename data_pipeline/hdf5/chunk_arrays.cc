@@ -12,6 +12,33 @@ bool is_set(std::span<const std::byte> bits, uint64_t index) {
   return (std::to_integer<uint64_t>(bits[index / 8]) >> (7 - index % 8) & 1) != 0;
 }
 
+// A piece of the file that ends with a checksum of itself, from its beginning on.
+class SealedPiece {
+ public:
+  SealedPiece(const Hdf5ChunkList& list, uint64_t address, uint64_t bytes)
+      : bytes_(list.file.piece(address, bytes, list.name)), cursor(list.file, bytes_, list.name) {
+    check_hdf5_seal(list.file, bytes_, list.name);
+  }
+  SealedPiece(const SealedPiece&) = delete;
+  SealedPiece& operator=(const SealedPiece&) = delete;
+
+ private:
+  std::vector<std::byte> bytes_;
+
+ public:
+  Hdf5Cursor cursor;
+};
+
+// What both kinds of arrays begin with; the size of an entry, which is sound.
+uint64_t read_head_of_array(Hdf5Cursor& head, std::string_view signature, const Hdf5ChunkList& list) {
+  head.expect_signature(signature);
+  head.expect_version(0);
+  const bool has_sizes = head.number(1) == 1;
+  const uint64_t entry_bytes = head.number(1);
+  if (has_sizes != list.is_filtered || !list.can_take(entry_bytes)) list.fail_damaged();
+  return entry_bytes;
+}
+
 // Pages of entries, one after another, each with its own checksum; `is_used` tells which have been written.
 template <typename IsUsed>
 void take_pages(Hdf5ChunkList& list, uint64_t address, uint64_t first, uint64_t count, uint64_t page_entries,
@@ -21,9 +48,8 @@ void take_pages(Hdf5ChunkList& list, uint64_t address, uint64_t first, uint64_t 
     const uint64_t here = std::min(page_entries, count - begin);
     const uint64_t bytes = here * entry_bytes + kHdf5SealBytes;
     if (is_used(page)) {
-      const std::vector<std::byte> piece = list.file.piece(address, bytes, list.name);
-      check_hdf5_seal(list.file, piece, list.name);
-      list.take({list.file, piece, list.name}, first + begin, here, entry_bytes);
+      const SealedPiece piece(list, address, bytes);
+      list.take(piece.cursor, first + begin, here, entry_bytes);
     }
     address += bytes;
   }
@@ -36,15 +62,14 @@ void read_fixed_block(uint64_t address, uint64_t entries, uint64_t entry_bytes, 
   const uint64_t pages = is_paged ? (entries - 1) / page_entries + 1 : 0;
   const uint64_t bitmap_bytes = pages / 8 + (pages % 8 != 0 ? 1 : 0);
   const uint64_t entries_here = is_paged ? 0 : entries;
-  const std::vector<std::byte> block = list.file.piece(
-      address, 6 + kHdf5AddressBytes + bitmap_bytes + entries_here * entry_bytes + kHdf5SealBytes, list.name);
-  check_hdf5_seal(list.file, block, list.name);
-  Hdf5Cursor cursor(list.file, block, list.name);
+  const uint64_t bytes = 6 + kHdf5AddressBytes + bitmap_bytes + entries_here * entry_bytes + kHdf5SealBytes;
+  SealedPiece block(list, address, bytes);
+  Hdf5Cursor& cursor = block.cursor;
   cursor.expect_signature("FADB");
   cursor.skip(2 + kHdf5AddressBytes);
   const std::span<const std::byte> bitmap = cursor.block(bitmap_bytes);
   if (!is_paged) return list.take(cursor, 0, entries, entry_bytes);
-  take_pages(list, address + block.size(), 0, entries, page_entries, entry_bytes,
+  take_pages(list, address + bytes, 0, entries, page_entries, entry_bytes,
              [&](uint64_t page) { return is_set(bitmap, page); });
 }
 
@@ -69,13 +94,9 @@ class ExtensibleArray {
 
   uint64_t read_head() {
     constexpr uint64_t kHeadBytes = 72;
-    const std::vector<std::byte> head = list_.file.piece(address_, kHeadBytes, list_.name);
-    check_hdf5_seal(list_.file, head, list_.name);
-    Hdf5Cursor cursor(list_.file, head, list_.name);
-    cursor.expect_signature("EAHD");
-    cursor.expect_version(0);
-    const bool has_sizes = cursor.number(1) == 1;
-    entry_bytes_ = cursor.number(1);
+    SealedPiece head(list_, address_, kHeadBytes);
+    Hdf5Cursor& cursor = head.cursor;
+    entry_bytes_ = read_head_of_array(cursor, "EAHD", list_);
     index_bits_ = cursor.number(1);
     index_entries_ = cursor.number(1);
     least_ = cursor.number(1);
@@ -84,8 +105,7 @@ class ExtensibleArray {
     cursor.skip(48);  // how much of it is in use
     constexpr uint64_t kMostIndexBits = 64;
     constexpr uint64_t kMostPageBits = 32;
-    const bool is_sound = has_sizes == list_.is_filtered && list_.can_take(entry_bytes_) && index_bits_ > 0 &&
-                          index_bits_ <= kMostIndexBits && std::has_single_bit(least_) &&
+    const bool is_sound = index_bits_ > 0 && index_bits_ <= kMostIndexBits && std::has_single_bit(least_) &&
                           std::has_single_bit(least_pointers_) && least_pointers_ > 1 && page_bits_ <= kMostPageBits;
     if (!is_sound) list_.fail_damaged();
     const auto least_bits = static_cast<uint64_t>(std::countr_zero(least_));
@@ -100,12 +120,10 @@ class ExtensibleArray {
   void read_index_block(uint64_t address) {
     const uint64_t listed = 2 * (least_pointers_ - 1);
     const uint64_t later = groups_ - groups_listed_;
-    const std::vector<std::byte> block = list_.file.piece(
-        address,
-        6 + kHdf5AddressBytes + index_entries_ * entry_bytes_ + (listed + later) * kHdf5AddressBytes + kHdf5SealBytes,
-        list_.name);
-    check_hdf5_seal(list_.file, block, list_.name);
-    Hdf5Cursor cursor(list_.file, block, list_.name);
+    SealedPiece block(
+        list_, address,
+        6 + kHdf5AddressBytes + index_entries_ * entry_bytes_ + (listed + later) * kHdf5AddressBytes + kHdf5SealBytes);
+    Hdf5Cursor& cursor = block.cursor;
     take_prefix(cursor, "EAIB");
     list_.take({list_.file, cursor.block(index_entries_ * entry_bytes_), list_.name}, 0, index_entries_, entry_bytes_);
     Group group{.blocks = 1, .entries = least_, .first = index_entries_};
@@ -135,13 +153,10 @@ class ExtensibleArray {
   }
 
   void read_block(uint64_t address, uint64_t first, uint64_t entries) {
-    const std::vector<std::byte> block =
-        list_.file.piece(address, block_prefix() + entries * entry_bytes_ + kHdf5SealBytes, list_.name);
-    check_hdf5_seal(list_.file, block, list_.name);
-    Hdf5Cursor cursor(list_.file, block, list_.name);
-    take_prefix(cursor, "EADB");
-    cursor.skip(offset_bytes());
-    list_.take(cursor, first, entries, entry_bytes_);
+    SealedPiece block(list_, address, block_prefix() + entries * entry_bytes_ + kHdf5SealBytes);
+    take_prefix(block.cursor, "EADB");
+    block.cursor.skip(offset_bytes());
+    list_.take(block.cursor, first, entries, entry_bytes_);
   }
 
   uint64_t block_prefix() const { return 6 + kHdf5AddressBytes + offset_bytes(); }
@@ -150,10 +165,9 @@ class ExtensibleArray {
     if (address == kHdf5Nowhere) return;
     const uint64_t pages = is_paged(group) ? group.entries >> page_bits_ : 0;  // of each block
     const uint64_t bitmap_bytes = group.blocks * ((pages + 7) / 8);
-    const std::vector<std::byte> block = list_.file.piece(
-        address, block_prefix() + bitmap_bytes + group.blocks * kHdf5AddressBytes + kHdf5SealBytes, list_.name);
-    check_hdf5_seal(list_.file, block, list_.name);
-    Hdf5Cursor cursor(list_.file, block, list_.name);
+    SealedPiece block(list_, address,
+                      block_prefix() + bitmap_bytes + group.blocks * kHdf5AddressBytes + kHdf5SealBytes);
+    Hdf5Cursor& cursor = block.cursor;
     take_prefix(cursor, "EASB");
     cursor.skip(offset_bytes());
     const std::span<const std::byte> bitmap = cursor.block(bitmap_bytes);
@@ -169,10 +183,8 @@ class ExtensibleArray {
   }
 
   void check_paged_block(uint64_t address) const {
-    const std::vector<std::byte> prefix = list_.file.piece(address, block_prefix() + kHdf5SealBytes, list_.name);
-    check_hdf5_seal(list_.file, prefix, list_.name);
-    Hdf5Cursor cursor(list_.file, prefix, list_.name);
-    take_prefix(cursor, "EADB");
+    SealedPiece prefix(list_, address, block_prefix() + kHdf5SealBytes);
+    take_prefix(prefix.cursor, "EADB");
   }
 
   Hdf5ChunkList& list_;
@@ -211,19 +223,13 @@ void Hdf5ChunkList::take(Hdf5Cursor cursor, uint64_t first, uint64_t count, uint
 void read_hdf5_fixed_array(uint64_t address, Hdf5ChunkList& list) {
   constexpr uint64_t kHeadBytes = 28;
   constexpr uint64_t kMostPageBits = 32;
-  const std::vector<std::byte> head = list.file.piece(address, kHeadBytes, list.name);
-  check_hdf5_seal(list.file, head, list.name);
-  Hdf5Cursor cursor(list.file, head, list.name);
-  cursor.expect_signature("FAHD");
-  cursor.expect_version(0);
-  const bool has_sizes = cursor.number(1) == 1;
-  const uint64_t entry_bytes = cursor.number(1);
+  SealedPiece head(list, address, kHeadBytes);
+  Hdf5Cursor& cursor = head.cursor;
+  const uint64_t entry_bytes = read_head_of_array(cursor, "FAHD", list);
   const uint64_t page_bits = cursor.number(1);
   const uint64_t entries = cursor.number(8);
   const uint64_t block = cursor.number(kHdf5AddressBytes);
-  if (has_sizes != list.is_filtered || !list.can_take(entry_bytes) || entries < list.needed() ||
-      page_bits > kMostPageBits)
-    list.fail_damaged();
+  if (entries < list.needed() || page_bits > kMostPageBits) list.fail_damaged();
   if (block != kHdf5Nowhere && entries > 0)
     read_fixed_block(block, entries, entry_bytes, uint64_t{1} << page_bits, list);
 }

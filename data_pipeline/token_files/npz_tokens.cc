@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "data_pipeline/zip_error.h"
 
 namespace segue {
 namespace {
@@ -24,12 +25,6 @@ constexpr size_t kArrayHeaderRoom = 4096;
 constexpr zip_uint64_t kBestPackedTokens = 256;
 constexpr zip_uint64_t kPackedTokensWell = zip_uint64_t{64} << 20;  // as much may be, whatever it takes in the archive
 
-std::string message_of_zip(zip_error_t& error) {
-  std::string message = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return message;
-}
-
 }  // namespace
 
 struct NpzArchive::Handle {
@@ -39,7 +34,7 @@ struct NpzArchive::Handle {
     archive = zip_open_from_source(source, ZIP_RDONLY, &error);
     if (archive != nullptr) return;
     zip_source_free(source);
-    throw DataError("{}: expected an .npz archive: {}", name, message_of_zip(error));
+    throw DataError("{}: expected an .npz archive: {}", name, message_of(error));
   }
   ~Handle() {
     if (archive != nullptr) zip_discard(archive);
@@ -115,7 +110,7 @@ NpzArchive::NpzArchive(const std::filesystem::path& path, std::string name) : na
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* const source = zip_source_file_create(path.c_str(), 0, 0, &error);
-  if (source == nullptr) throw FileError("{}: cannot open: {}", name_, message_of_zip(error));
+  if (source == nullptr) throw FileError("{}: cannot open: {}", name_, message_of(error));
   handle_ = std::make_shared<Handle>(source, name_);
 }
 
@@ -123,7 +118,7 @@ NpzArchive::NpzArchive(std::span<const std::byte> bytes, std::string name) : nam
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-  if (source == nullptr) throw DataError("{}: {}", name_, message_of_zip(error));
+  if (source == nullptr) throw DataError("{}: {}", name_, message_of(error));
   handle_ = std::make_shared<Handle>(source, name_);
 }
 
