@@ -28,8 +28,8 @@ import sys
 import tempfile
 
 from other_files import what_directory
-from torch_file import (LARGEST_LIST, PLAIN, Object, OtherTensor, Refusal, Tensor, data_of, is_count, kind_of, one_line, open_file,
-                        require, require_no_repeats)
+from torch_file import LARGEST_LIST, data_of, open_file
+from torch_pickle import PLAIN, Object, OtherTensor, Refusal, Tensor, is_count, one_line, require, require_no_repeats
 from wrapped_weights import WEIGHTS, find_weights, plain_arguments, plain_names, source_of, state_dict_in
 
 EXAMPLES = """examples:

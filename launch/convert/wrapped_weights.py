@@ -2,7 +2,7 @@
 under one of several names.
 """
 
-from torch_file import Object, OtherTensor, Refusal, Tensor, kind_of, one_line, require
+from torch_pickle import Object, OtherTensor, Refusal, Tensor, kind_of, one_line, require
 
 # Where programs keep a model's state_dict; the first of these is taken.
 WEIGHTS = ("model_state", "model_state_dict", "state_dict", "model", "module", "net", "network", "weights", "params")

@@ -16,70 +16,12 @@ import stat
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree
-
-from program import Program, check
 from importlib.util import find_spec
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BENCHMARKS = ROOT / "benchmarks"
-BUILD = pathlib.Path(sys.argv[2]).resolve()
-USAGE = 2
-TINY = ["model.n_layer=1", "model.d_model=16", "model.n_head=2", "model.d_head=8", "model.d_inner=16"]
-SHORT = ["model.mem_len=8", "training.tgt_len=8", "training.batch_size=2"]
-MEASURED = ["--build", BUILD, "--busy-ok", "--threads", "1"]
-ONCE = ["--samples", "1", "--sample-seconds", "0"]
-
-
-def sets(*settings):
-    return [word for setting in settings for word in ("--set", setting)]
-
-
-def call(program, script, *words, expect=0, **environment):
-    """Standard output and what it said besides."""
-    done = subprocess.run([sys.executable, "-B", BENCHMARKS / script, *map(str, words)], cwd=program.directory, text=True,
-                          capture_output=True, env={**program.environment, "PYTHONDONTWRITEBYTECODE": "1", **environment})
-    check(done.returncode == expect, f"{script} {' '.join(map(str, words))}\nexit {done.returncode}, expected {expect}\n"
-                                     f"{done.stdout}{done.stderr}")
-    return done.stdout, done.stderr
-
-
-def read_json(path):
-    def refuse(word):
-        raise ValueError(f"{path}: {word}")
-
-    return json.loads(pathlib.Path(path).read_text(), parse_constant=refuse)  # neither NaN nor infinite
-
-
-def results(program, name, *suffixes):
-    """What a program wrote: the JSON, after every file has been found to be what its suffix says."""
-    for suffix in suffixes:
-        path = pathlib.Path(program.path(f"{name}.{suffix}"))
-        check(path.is_file(), f"{path}: not written")
-        text = path.read_text()
-        check(not re.search(r"\bnan\b|\binf\b", text), f"{path}: a number is not finite:\n{text}")
-        if suffix == "svg":
-            drawing = xml.etree.ElementTree.fromstring(text)
-            tags = {element.tag.rpartition("}")[2] for element in drawing.iter()}
-            check(drawing.tag.endswith("svg") and {"polyline", "text"} <= tags, f"{path}: {tags}")
-        if suffix == "md":
-            rows = [line for line in text.splitlines() if line.startswith("|")]
-            check(len(rows) >= 3 and str(program.directory) not in text, f"{path}: no table, or where things lie:\n{text}")
-    found = sorted(path.name for path in pathlib.Path(program.path(name)).parent.glob(pathlib.Path(name).name + ".*"))
-    check(found == sorted(f"{pathlib.Path(name).name}.{suffix}" for suffix in suffixes), f"{name}: wrote {found}")
-    return read_json(program.path(f"{name}.json"))
-
-
-def has(what, *modules):
-    missing = [name for name in modules if find_spec(name) is None]
-    if missing:
-        print(f"not run: {what}: this python3 has no {', '.join(missing)}", flush=True)
-    return not missing
-
-
-def peer():
-    return ["--python", sys.executable] if find_spec("torch") else ["--no-peer"]
-
+from benchmark_programs import (BENCHMARKS, BUILD, MEASURED, ONCE, ROOT, SHORT, TINY, USAGE, call, has, peer,
+                                read_json, refused, results, sets)
+from benchmark_usage import usage
+from program import Program, check
 
 # The programs.
 
@@ -388,93 +330,6 @@ def matmul_peak(program):
 
 
 # Help and refusals.
-
-def refused(program, script, words, says, code=None):
-    """In one line, whatever parts it says before that it runs."""
-    done = subprocess.run([sys.executable, "-B", BENCHMARKS / script, *map(str, words), "--output", "out/refused"], cwd=program.directory,
-                          env={**program.environment, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True)
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("+ ")]
-    check(done.returncode == (code or done.returncode) != 0 and len(lines) == 1 and not done.stdout, f"{script} {words}: {done}")
-    check(all(word in lines[0] for word in [pathlib.Path(script).name, *says]), f"{script} {words}: expected {says} in: {lines[0]}")
-    check(not list(pathlib.Path(program.directory).glob("out/refused*")), f"{script} {words}: wrote results")
-
-
-MODULES = {"loss_by_position": ["h5py", "numpy"], "state_rounding": ["torch"], "peers/state_scan_torch.py": ["torch", "fla"]}
-WITHOUT_OUTPUT = {"sass_attention", "sass_waits"}  # which tests run: they say what is wrong, and no more
-REFUSED = {
-    "compare_cpu": [(["--rounds", "0"], ["--rounds", "at least 1, found 0"]), (["--seconds", "nan"], ["--seconds", "found nan"]),
-                    (["--authors", "nowhere"], ["--authors", "nowhere"]), (["--python", "./nowhere"], ["--python", "./nowhere"]),
-                    (["--peers", "authors, eager"], ["--peers", "no --authors"]), (["--models", "13"], ["--models", "'13'"]),
-                    (["--models", "12 layers, long memory", "--tasks", "training"], ["none is trained"])],
-    "compare_head": [(["--tokens", "-1"], ["--tokens", "found -1"]), (["--python", "no-python"], ["--python", "no-python"]),
-                     (["--no-peer", "--busy-ok", "--cutoffs", "5,x"], ["segue returned", "cutoffs"])],
-    "compare_sparse": [(["--patterns", "none"], ["--patterns", "'none'"]), (["--tgt-len", "0"], ["--tgt-len", "found 0"]),
-                       (["--distances"], ["--distances", "--no-peer"]), (["--sample-seconds", "x"], ["--sample-seconds", "found x"])],
-    "compare_states": [(["--tgt-len", "65"], ["--tgt-len", "multiple of 64"]), (["--d-head", "128", "--tgt-len", "64"], ["--d-head, 128"]),
-                       (["--text", "nowhere"], ["--text", "nowhere"]), (["--text", "/dev/null"], ["--text", "/dev/null"])],
-    "exchange_hosts": [(["--build", "one"], ["--build", "NAME=DIRECTORY"]), (["--build", "one=nowhere"], ["--build", "nowhere"]),
-                       (["--rate", "fast; true"], ["--rate", "fast; true"]), (["--hosts", "1"], ["--hosts", "at least 2"]),
-                       (["--build", f"one={BUILD}", "--config", "nowhere"], ["--config", "nowhere"])],
-    "feature_error": [],
-    "loss_by_position": [],
-    "memory_pays": [(["text"], ["NAME=DIRECTORY", "text"]), (["a=nowhere"], ["a: ", "nowhere"]), (["a=.", "a=."], ["names that differ"]),
-                    (["../a=."], ["NAME=DIRECTORY"]), (["a=.", "--seeds", "1"], ["--seeds", "at least 2"]), (["a=.", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
-                    *((["a=.", "--plan", plan], ["--plan", plan.split(":")[-1]]) for plan in ("huge:1", "tiny", "tiny:x", "tiny:0.0001"))],
-    "scaling_cpu": [(["--mem-len", "8", "8"], ["--mem-len", "two values"]), (["--n-layer", "0", "1"], ["--n-layer", "found 0"]),
-                    (["--config", "nowhere"], ["--config", "nowhere"])],
-    "stale_keys": [(["nowhere"], ["data", "nowhere"]), ([".", "--rounds", "1"], ["--rounds", "at least 2"]), ([".", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
-                   ([".", "--comparison", "nowhere"], ["--comparison", "nowhere"]), ([".", "--mem-len", "0"], ["--mem-len", "found 0"])],
-    "state_rounding": [],
-    "thread_idle": [(["nowhere"], ["config", "nowhere"]), (["--threads", "0"], ["--threads", "found 0"])],
-    "sass_attention": [],
-    "sass_waits": [],
-}
-PEERS = {"adaptive_softmax_torch.py": [(["--cutoffs", "20,10"], "20,10"), (["--vocab-size", "x"], "found x")],
-         "attention_torch.py": [(["flex:1,2"], "flex:1,2"), (["deep:1,2,3,4,5"], "deep:1,2,3,4,5"), (["--device", "tpu"], "tpu")],
-         "sparse_attention_torch.py": [(["--visibility", "{}"], "{}"), (["--heads", "0"], "found 0")],
-         "state_scan_torch.py": [(["--tgt-len", "63"], "63")],
-         "train_step_cpu.py": [(["--n-layer", "0"], "found 0"), (["--data", "nowhere"], "nowhere")],
-         "train_step_cuda.py": [(["--ways", "fast"], "fast"), (["--dropout", "-1"], "found -1")]}
-
-
-def usage(program):
-    scripts = {path.name for path in BENCHMARKS.iterdir() if path.is_file() and not path.suffix and path.name != "CMakeLists.txt"}
-    check(scripts == set(REFUSED), f"another set of programs: {scripts ^ set(REFUSED)}")
-    peers = {path.name for path in (BENCHMARKS / "peers").glob("*.py") if "if __name__" in path.read_text()}
-    check(peers == set(PEERS), f"another set of peers: {peers ^ set(PEERS)}")
-    for script in [*REFUSED, *(f"peers/{name}" for name in PEERS)]:
-        name, modules = pathlib.Path(script).name, MODULES.get(script, ["torch"] if "/" in script else [])
-        out, _ = call(program, script, "--help")
-        check(re.search(rf"^  .*benchmarks/{script}\b", out, re.MULTILINE), f"{script} --help: no example:\n{out}")
-        if missing := [module for module in modules if find_spec(module) is None]:
-            _, said = call(program, script, "--bad", expect=USAGE)
-            check(len(said.splitlines()) == 1 and said.startswith(f"{name}: ") and missing[0] in said, f"{script}: {said}")
-            continue
-        needed = {"memory_pays": ["a=.", "--runs", "runs"], "stale_keys": [".", "--runs", "runs"], "loss_by_position": ["a=b"]}.get(script, [])
-        _, said = call(program, script, *needed, "--bad", expect=USAGE)
-        check(len(said.splitlines()) == 1 and "--bad" in said, f"{script} --bad: {said}")
-        if "/" in script or script in WITHOUT_OUTPUT:
-            continue
-        check("--output" in out, f"{script} --help: no --output:\n{out}")
-        build = ["--build", f"one={BUILD}" if script == "exchange_hosts" else BUILD] if "--build" in out else []
-        for output in (".", "/proc/none/x") if script != "feature_error" else ():  # whose program this build may lack
-            _, said = call(program, script, *needed, *build, "--output", output, expect=USAGE)
-            check(len(said.splitlines()) == 1 and "--output" in said, f"{script} --output: {said}")
-        if build and script != "exchange_hosts":
-            refused(program, script, [*needed, "--build", "nowhere"], ["--build", "nowhere"], USAGE)
-    for script, cases in REFUSED.items():
-        for words, says in cases:
-            build = [] if script == "exchange_hosts" else ["--build", BUILD]
-            refused(program, script, [*words, *build], says)
-    for script, cases in PEERS.items():
-        for words, says in cases if has(f"refusals of {script}", *MODULES.get(f"peers/{script}", ["torch"])) else []:
-            _, said = call(program, f"peers/{script}", *words, expect=1 if "--device" in words else USAGE)
-            check(len(said.splitlines()) == 1 and says in said, f"{script} {words}: {said}")
-    os.mkdir(program.path("empty"))
-    for script in WITHOUT_OUTPUT:
-        _, said = call(program, script, "--build", program.path("empty"), expect=USAGE)
-        check(len(said.splitlines()) == 1, f"{script}: {said}")
-
 
 PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, usage, exchange_hosts,
                                           thread_idle, loss_by_position, state_rounding, compare_head, matmul_peak, feature_error)}
