@@ -81,6 +81,11 @@ size_t farthest_typo(size_t length) {
 
 }  // namespace
 
+std::string non_finite(double value) {
+  if (std::isnan(value)) return "nan";
+  return value > 0.0 ? "inf" : "-inf";
+}
+
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.size() > 128) return {};  // nobody mistypes a known key into this
   std::string_view best;

@@ -14,6 +14,7 @@ std::string human_count(int64_t count);                     // "41,055,436"
 std::string plural(int64_t count, std::string_view noun);   // "token" of 1, "tokens" of others
 std::string counted(int64_t count, std::string_view noun);  // "1 token", "2,048 tokens"
 std::string human_duration(double seconds);                 // "2 h 05 min", "3 min 20 s", "4.2 s"
+std::string non_finite(double value);                       // "nan", whose sign means nothing, "inf" or "-inf"
 
 // The candidate with the smallest edit distance to `word`, or "" when all differ in more than a third of its letters or
 // in more than four. Case does not count, nor which dash; of equals the one that keeps more of the word's letters in

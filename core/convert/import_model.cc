@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "core/convert/arguments.h"
+#include "core/convert/finite_weights.h"
 #include "core/convert/import_settings.h"
 #include "core/convert/tensor_names.h"
 #include "core/convert/to_float32.h"
@@ -116,7 +117,10 @@ class Importer {
 
   OwnedTensor converted(ConstTensorView found, const std::string& name) {
     if (found.dtype != DType::kFloat32) ++converted_[found.dtype];
-    return to_float32(found, fmt::format("{}: tensor {}", file_.source(), name));
+    const std::string where = fmt::format("{}: tensor {}", file_.source(), name);
+    OwnedTensor weights = to_float32(found, where);
+    check_finite(std::as_const(weights).view(), where);
+    return weights;
   }
 
   // The tensor under any of its names; where several are present they must be one and the same.

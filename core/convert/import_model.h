@@ -27,8 +27,8 @@ struct ImportedModel {
 };
 
 // Throws ConfigError for the arguments (see read_arguments), CheckpointError naming file and tensor: one that is
-// missing or not of this model, a wrong shape, integers, copies of a tied tensor that differ. Of such copies one is
-// enough: some writers leave out what is shared.
+// missing or not of this model, a wrong shape, integers, a value that is not finite, copies of a tied tensor that
+// differ. Of such copies one is enough: some writers leave out what is shared.
 ImportedModel import_model(WeightFormat format, const std::filesystem::path& model_path,
                            const std::filesystem::path& args_path);
 

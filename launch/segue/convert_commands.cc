@@ -18,6 +18,7 @@
 #include "core/convert/arguments.h"
 #include "core/convert/export_model.h"
 #include "core/convert/import_model.h"
+#include "core/convert/finite_weights.h"
 #include "core/model/stored_model.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/model/transformer.h"
@@ -213,6 +214,8 @@ void run_export(const ExportOptions& options) {
   fmt::print("{}: {} parameters of step {}\n", options.output, human_count(parameters.count()),
              resolved.checkpoint.step());
 }
+  for (const NamedTensor& weights : named_parts(parameters, parameters.values()))
+    check_finite(weights.tensor, fmt::format("{}: tensor {}", resolved.checkpoint.directory().string(), weights.name));
 
 }  // namespace
 

@@ -3,9 +3,12 @@
 """
 
 import json
+import math
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 
 from foreign_weights import tensorflow_args, tensorflow_variables
 from program import Program, check, evaluate, refused
@@ -49,6 +52,9 @@ def test_import_refuses(program, tensors, args):
     attempt(CHECKPOINT, [table, copy, "differ"], change=lambda t: t.update({copy: (t[copy][0], [1.0] * len(t[copy][1]))}))
     attempt(CHECKPOINT, ["word_emb.emb_layers.2.weight", "[11, 2]", "[10, 2]"], n_token=VOCABULARY + 1)
     attempt(CHECKPOINT, ["word_emb.emb_layers.0.weight", "[9, 8]", "[10, 8]"], cutoffs=[9, 30])
+    for value in (math.nan, math.inf, -math.inf):
+        attempt(CHECKPOINT, ["bad.safetensors", bias, f"expected finite numbers, found {value} at [0]"],
+                change=lambda t: t.update({bias: ([8], [value] + [0.0] * 7)}))
     attempt(CONFIG, ["bad.json", "cutoffs", "from 1 to 39", "40"], cutoffs=[10, 40])
     attempt(CONFIG, ["bad.json", "cutoffs", "30 after 30"], cutoffs=[30, 30])
     attempt(CONFIG, ["bad.json", "n_layers", "n_layer"], n_layers=2)
@@ -66,6 +72,11 @@ def test_tensorflow(program, tensors, args):
     refused(program, CHECKPOINT, "import", "--from", "transformer-xl-tf", "--model", "objects.npz", "--args", "tf.json",
             "--output", "from-tf", says=["objects.npz", "transformer/r_w_bias", "pickled"], leaves_nothing_at="from-tf")
 
+    broken = next(name for name, (shape, _) in variables.items() if len(shape) == 1)
+    shape, values = variables[broken]
+    write_npz(program.path("broken.npz"), {**variables, broken: (shape, [*values[:-1], math.nan])})
+    refused(program, CHECKPOINT, "import", "--from", "transformer-xl-tf", "--model", "broken.npz", "--args", "tf.json", "--output",
+            "from-tf", says=["broken.npz", broken, f"found nan at [{len(values) - 1}]"], leaves_nothing_at="from-tf")
     write_npz(program.path("variables.npz"), variables | slots)
     output, _ = program.run("import", "--from", "transformer-xl-tf", "--model", "variables.npz", "--args", "tf.json",
                             "--output", "from-tf")
@@ -88,6 +99,15 @@ def test_export_refuses(program):
         refused(program, CONFIG, "export", "--checkpoint", "gelu", "--format",
                 "huggingface" if output == "hugging" else "transformer-xl", "--output", output,
                 says=["model.block.activation", "gelu"], leaves_nothing_at=output)
+    program.run("import", "--model", "model.safetensors", "--args", "args.json", "--output", "broken")
+    weights = program.path("broken", "weights.safetensors")
+    tensors = read_safetensors(weights)
+    shape, values = tensors["attention.u"]
+    write_safetensors(weights, {**tensors, "attention.u": (shape, [*values[:-1], math.inf])})
+    subprocess.run([os.path.abspath(sys.argv[2]), program.path("broken")], check=True)
+    for output, *options in (("hugging", "--format", "huggingface"), ("pytorch",)):
+        refused(program, CHECKPOINT, "export", "--checkpoint", "broken", "--output", output, *options,
+                says=["broken: tensor attention.u: expected finite numbers, found inf at [1, 2]"], leaves_nothing_at=output)
     os.mkdir(program.path("full"))
     refused(program, FILE, "export", "--checkpoint", "run", "--output", "full", says=["full"])
     check(os.listdir(program.path("full")) == [], "an export that failed left something")

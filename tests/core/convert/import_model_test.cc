@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 #include "core/convert/arguments.h"
@@ -137,6 +138,32 @@ TEST_F(TransformerXlTest, TensorsThatDoNotFitAreNamed) {
   model["r_w_bias"].dtype = DType::kInt32;
   EXPECT_EQ(complaint<CheckpointError>(model, original_args()),
             "model.safetensors: tensor r_w_bias: expected a floating-point type, found int32");
+}
+
+TEST_F(TransformerXlTest, WeightsThatAreNotFiniteAreNamedWithTheirPlace) {
+  const auto refused = [&](const std::string& name, const Shape& shape, DType dtype, const auto& values) {
+    HeldTensors model = original_model();
+    const auto bytes = std::as_bytes(std::span(values));
+    model[name] = {dtype, shape, {bytes.begin(), bytes.end()}};
+    return complaint<CheckpointError>(model, original_args());
+  };
+  std::vector<float> floats(kHeads * kHeadWidth, 0.5F);
+  floats[6] = std::numeric_limits<float>::quiet_NaN();
+  floats[7] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(
+      refused("r_w_bias", {kHeads, kHeadWidth}, DType::kFloat32, floats),
+      "model.safetensors: tensor r_w_bias: expected finite numbers, found nan at [1, 2] and 2 such in all among 8: "
+      "training diverged there, or the file is damaged; take weights of an earlier step");
+  std::vector<double> doubles(kVocab, 0.5);
+  doubles[3] = -std::numeric_limits<double>::infinity();
+  EXPECT_THAT(refused("crit.out_layers.0.bias", {kVocab}, DType::kFloat64, doubles),
+              HasSubstr("tensor crit.out_layers.0.bias: expected finite numbers, found -inf at [3] and 1 such"));
+  for (const auto& [dtype, infinity] :
+       {std::pair<DType, uint16_t>{DType::kFloat16, 0x7c00}, {DType::kBFloat16, 0x7f80}}) {
+    std::vector<uint16_t> halves(kVocab, 0);
+    halves[0] = infinity;
+    EXPECT_THAT(refused("crit.out_layers.0.bias", {kVocab}, dtype, halves), HasSubstr("found inf at [0] and 1 such"));
+  }
 }
 
 TEST_F(TransformerXlTest, TiedCopiesMustBeTheSame) {
