@@ -1,12 +1,16 @@
 // Version 2 has one file, "QUOTA PERIOD" in microseconds or "max PERIOD"; version 1 has two, and -1 for no quota.
 #include "base/cpu_quota.h"
 
+#include <fmt/format.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace segue {
 namespace {
@@ -61,6 +65,26 @@ std::optional<int> cpu_quota(const std::filesystem::path& groups, const std::fil
   }
   if (!smallest) return std::nullopt;
   return static_cast<int>(std::clamp(std::floor(*smallest), 1.0, 1e6));
+}
+
+UsableProcessors usable_processors() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  const bool is_known = sched_getaffinity(0, sizeof(cores), &cores) == 0;
+  const int affinity = is_known ? CPU_COUNT(&cores) : static_cast<int>(std::thread::hardware_concurrency());
+  return {.affinity = std::max(affinity, 1), .quota = cpu_quota()};
+}
+
+std::string complaint_of_threads(int threads, std::string_view key, int64_t asked, const UsableProcessors& processors) {
+  const int count = processors.count();
+  if (threads <= count) return "";
+  const bool is_quota = count < processors.affinity;
+  return fmt::format(
+      "{}: {} threads, but this process may use {} processor{}{}: threads that share one wait for each "
+      "other; {}",
+      asked > 0 ? key : "OMP_NUM_THREADS", threads, count, count == 1 ? "" : "s",
+      is_quota ? ", by the quota of its control group" : "",
+      asked > 0 ? "0 takes as many as it may use" : "without it as many are taken as it may use");
 }
 
 }  // namespace segue

@@ -1,8 +1,11 @@
-// How much processor time the control groups of this process allow it, as containers limit it.
+// How many processors this process may keep busy, as containers and schedulers limit it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace segue {
 
@@ -12,5 +15,16 @@ namespace segue {
 // `membership`, a file like /proc/self/cgroup.
 std::optional<int> cpu_quota(const std::filesystem::path& groups = "/sys/fs/cgroup",
                              const std::filesystem::path& membership = "/proc/self/cgroup");
+
+struct UsableProcessors {
+  int affinity = 1;               // processors that this process may run on
+  std::optional<int> quota = {};  // cpu_quota()
+  int count() const { return quota && *quota < affinity ? *quota : affinity; }
+};
+UsableProcessors usable_processors();
+
+// What is wrong with so many threads, which `key` asks for, or OMP_NUM_THREADS where it is 0; empty: nothing.
+std::string complaint_of_threads(int threads, std::string_view key, int64_t asked,
+                                 const UsableProcessors& processors = usable_processors());
 
 }  // namespace segue

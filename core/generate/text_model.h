@@ -48,6 +48,7 @@ class TextModel {
   Device device() const { return queue_.device(); }
 
   void enter_thread() { queue_.enter_thread(); }  // before another thread uses the model (kernels/queue.h)
+  int threads() const { return queue_.threads(); }
 
   // At least one token; DataError naming what in the text is not in the vocabulary.
   std::vector<int32_t> encode(const SourcedText& text) const { return encode_with_bytes(text).tokens; }

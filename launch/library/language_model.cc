@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/cpu_quota.h"
 #include "base/error.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/evaluation/loss_units.h"
@@ -98,7 +99,10 @@ class LoadedLanguageModel {
  private:
   LoadedLanguageModel(ResolvedCheckpoint resolved, const ModelOptions& options)
       : warnings_(std::move(resolved.complaints)),
-        model_(resolved.checkpoint, options, resolved.checkpoint.directory().string(), OptionNames::kFields) {}
+        model_(resolved.checkpoint, options, resolved.checkpoint.directory().string(), OptionNames::kFields) {
+    const std::string complaint = complaint_of_threads(model_.threads(), "threads", options.threads);
+    if (!complaint.empty()) warnings_.push_back(complaint);
+  }
 
   std::vector<std::string> warnings_;
   TextModel model_;

@@ -385,6 +385,7 @@ void run_exchange(const ExchangeOptions& options) {
     const std::shared_ptr<Logger> logger = make_job_logger(*job, false);
     const std::unique_ptr<Collectives> collectives =
         open_collectives(*job, workbench.device(), config.training, *logger);
+    if (job->is_first()) warn_of_threads("--threads", options.workbench.threads, *logger);
     run_exchange_as_rank(options, config, workbench, *job, *collectives);
   });
 }

@@ -167,6 +167,7 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
   std::optional<LongWork> starting(std::in_place, job, "starting");
   check_build(job);
   kernels::Queue queue(choose_device(given.device, "--device", job.local_rank()), static_cast<int>(given.threads));
+  if (job.is_first()) warn_of_threads("--threads", given.threads, *logger);
   const Checkpoint checkpoint = checkpoint_of(given, job, *logger);
   const EvaluationSettings settings = complete(given, checkpoint);
   const Dataset dataset(settings.data);

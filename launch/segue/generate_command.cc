@@ -27,6 +27,7 @@
 #include "launch/segue/flags.h"
 
 namespace segue {
+#include "launch/segue/job.h"
 
 namespace {
 
@@ -273,6 +274,7 @@ void run_generate(const GenerateOptions& given) try {
         "generate: expected --prompt, --prompt-file or --score, as in: segue generate {} --prompt 'It was'",
         shell_word(options.checkpoint));
   if (!options.json.empty()) check_writable(options.json);
+  warn_of_threads("--threads", options.model.threads, *logger);
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   check_effects(options, *logger);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);

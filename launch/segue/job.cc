@@ -1,6 +1,7 @@
 // Errors, logs and agreement of the ranks of a job.
 #include "launch/segue/job.h"
 
+#include <omp.h>
 #include <sched.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/cpu_quota.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
@@ -56,6 +58,12 @@ std::string usable_cores() {
     if (core > first) text += fmt::format("-{}", core);
   }
   return text;
+}
+
+void warn_of_threads(std::string_view key, int64_t asked, Logger& logger) {
+  const int threads = asked > 0 ? static_cast<int>(asked) : omp_get_max_threads();
+  const std::string complaint = complaint_of_threads(threads, key, asked);
+  if (!complaint.empty()) logger.warn("{}", complaint);
 }
 
 void check_communicator(const Job& job, Device device, const TrainingConfig& training) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "core/config/config.h"
@@ -22,6 +23,10 @@ void say_for_all(const Job& job, const std::string& line);
 
 // The processor's cores that this process may run on, as "0-3,8".
 std::string usable_cores();
+
+// Where a command is to compute with more threads than it may use processors. `asked` of `key`; 0: as many as OpenMP
+// would.
+void warn_of_threads(std::string_view key, int64_t asked, Logger& logger);
 
 // Throws DeviceError when the config demands NCCL and this rank has no GPU.
 void check_communicator(const Job& job, Device device, const TrainingConfig& training);

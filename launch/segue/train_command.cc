@@ -405,6 +405,7 @@ TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, co
   }
   check_shares(config, job.size());
   kernels::Queue queue(device, static_cast<int>(training.threads));
+  if (job.is_first()) warn_of_threads("training.threads", training.threads, *logger);
   const std::unique_ptr<Collectives> collectives = open_collectives(job, device, training, *logger);
   queue.watch_with([&ranks = *collectives](double seconds) { ranks.check_progress(seconds); });
   return train_on_device(options, run, config, stop,

@@ -147,7 +147,25 @@ def test_failed_training():
     check("failed" not in train("sound", config("sound", training={"max_step": 100})), "a sound run is told to have failed")
 
 
+def test_threads():
+    """More of them than processors to run on are one warning, whoever asks for them."""
+    usable = len(os.sched_getaffinity(0))
+    says = f": {usable + 3} threads, but this process may use "
+    several = config("several", training={"threads": usable + 3, "max_step": 1})
+    errors = train("several", several)
+    check(errors.count("training.threads" + says) == errors.count("threads, but") == 1, errors)
+    for words in (["eval", "--data", "text"], ["generate", "--prompt", "a", "--tokens", 2]):
+        _, errors = program.run(*words, "--checkpoint", "several", "--threads", usable + 3, "--quiet")
+        check(errors.count("--threads" + says) == errors.count("threads, but") == 1, f"{words}: {errors}")
+        _, errors = program.run(*words, "--checkpoint", "several", "--threads", 1, "--quiet")
+        check("threads, but" not in errors, f"{words}: {errors}")
+    program.environment["OMP_NUM_THREADS"] = str(usable + 3)
+    _, errors = program.run("bench", "gemm", "8,8,8", "--samples", 1, "--warm-up", 0, "--peak-product", 32, "--copy-bytes", 4096)
+    check(errors.count("OMP_NUM_THREADS" + says) == 1, errors)
+    program.environment["OMP_NUM_THREADS"] = "1"
+
+
 for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_run_that_is_over,
-             test_unknown_words, test_time_left, test_times_of_day, test_failed_training):
+             test_unknown_words, test_time_left, test_times_of_day, test_failed_training, test_threads):
     test()
 print("run_log_test: passed")

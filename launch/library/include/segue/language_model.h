@@ -53,7 +53,7 @@ class SEGUE_EXPORT LanguageModel {
   LanguageModel(const LanguageModel&) = delete;
   LanguageModel& operator=(const LanguageModel&) = delete;
 
-  // One line for every damaged checkpoint that was passed over.
+  // One line for every damaged checkpoint that was passed over, and one for more threads than processors to use.
   const std::vector<std::string>& warnings() const;
 
   // The tokens of a text of any length with their losses, the memory beginning empty. `context` is the text before,
