@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/directory_content.h"
 #include "base/error.h"
-#include "data_pipeline/dataset_manifest.h"
 
 namespace segue {
 
@@ -28,8 +28,10 @@ void check_dataset_output(const std::filesystem::path& output, bool force) {
   if (!std::filesystem::exists(output)) return;
   if (!std::filesystem::is_directory(output)) throw DataError("{}: exists and is not a directory", output.string());
   if (std::filesystem::is_empty(output)) return;
-  if (!std::filesystem::exists(output / kManifestFile))
-    throw DataError("{}: exists and is not a dataset; name another --output", output.string());
+  const std::vector<DirectoryKind> kinds = kinds_in(output);
+  if (kinds != std::vector{DirectoryKind::kDataset})
+    throw DataError("{}: exists and is not a dataset alone: it holds {}; name another --output", output.string(),
+                    describe_content(output));
   if (!force) throw DataError("{}: the dataset exists; --force replaces it", output.string());
 }
 

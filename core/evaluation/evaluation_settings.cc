@@ -8,6 +8,7 @@
 #include <charconv>
 #include <span>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -222,8 +223,10 @@ std::filesystem::path output_of(const EvaluationSettings& settings, const std::f
       throw UsageError("{}: expected a plain name, found \"{}\"", settings.called("name"), settings.name);
     directory = parent.parent_path() / "evaluations" / settings.name;
   }
-  if (!directory.empty() && path_exists(directory) && !path_exists(directory / "evaluation.json"))
-    throw UsageError("{}: exists and holds no evaluation, which alone would be replaced", directory.string());
+  const bool is_free = directory.empty() || describe_content(directory) == kNoFiles;
+  if (!is_free && kinds_in(directory) != std::vector{DirectoryKind::kEvaluation})
+    throw UsageError("{}: exists and holds no evaluation, which alone would be replaced, but {}; name another",
+                     directory.string(), describe_content(directory));
   return directory;
 }
 

@@ -1,8 +1,10 @@
 // Creation of a run's directory.
 #include "core/train/run_directory.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -19,6 +21,13 @@ void RunDirectory::check_lock() const {
 
 CheckpointStore RunDirectory::checkpoints(CheckpointStore::Warn warn) const {
   return CheckpointStore(path_ / "checkpoints", std::move(warn), [this] { check_lock(); });
+}
+
+void RunDirectory::check_own() const {
+  const std::vector<DirectoryKind> kinds = kinds_in(path_);
+  if (!kinds.empty() && std::ranges::count(kinds, DirectoryKind::kRun) == 0)
+    throw UsageError("{}: expected a directory for a run, found that of {}; name another with --run", path_.string(),
+                     describe_content(path_));
 }
 
 void RunDirectory::check_new() const {

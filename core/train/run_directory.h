@@ -30,6 +30,9 @@ class RunDirectory {
   // FileError when another one has taken the directory over.
   void check_lock() const;
 
+  // Throws UsageError when the directory is that of something else, with which a run would be mixed.
+  void check_own() const;
+
   // Throws UsageError when a run is there already that has saved a checkpoint or was evaluated.
   void check_new() const;
 

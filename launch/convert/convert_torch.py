@@ -214,7 +214,16 @@ def write(tensors, arguments, files, directory):
             output.write(json.dumps(arguments, indent=1).encode())
 
 
+def require_no_other_output(directory):
+    """Of a directory that holds what Segue or another program reads by the names that are written here."""
+    for name, what in (("manifest.json", "a dataset or a checkpoint"), ("metrics.jsonl", "a run"), ("evaluation.json", "an evaluation"),
+                       ("measure.json", "a comparison")):
+        require(not os.path.exists(os.path.join(directory, name)),
+                f"{one_line(directory)}: expected a directory for weights, found that of {what}; name another")
+
+
 def write_in_directory(tensors, arguments, files, directory):
+    require_no_other_output(directory)
     is_new = not os.path.isdir(directory)
     os.makedirs(directory, exist_ok=True)
     try:

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
@@ -64,7 +65,8 @@ struct BenchOptions {
 
 // Before anything is measured, and lost.
 Workbench make_workbench(const BenchOptions& options) {
-  if (!options.json.empty()) check_writable(options.json);
+  if (!options.json.empty()) check_output_file(options.json, OutputFormat::kJson);
+  warn_of_threads("--threads", options.workbench.threads, *make_logger(false));
   return Workbench(options.workbench);
 }
 
@@ -383,9 +385,9 @@ void run_exchange(const ExchangeOptions& options) {
     of_rank.local_rank = job->local_rank();
     Workbench workbench(of_rank);
     const std::shared_ptr<Logger> logger = make_job_logger(*job, false);
+    if (job->is_first()) warn_of_threads("--threads", options.workbench.threads, *logger);
     const std::unique_ptr<Collectives> collectives =
         open_collectives(*job, workbench.device(), config.training, *logger);
-    if (job->is_first()) warn_of_threads("--threads", options.workbench.threads, *logger);
     run_exchange_as_rank(options, config, workbench, *job, *collectives);
   });
 }

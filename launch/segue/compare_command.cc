@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/child_process.h"
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/stopwatch.h"
@@ -131,15 +132,26 @@ std::filesystem::path config_path(const Plan& plan, const ComparedRun& run) {
   return plan.directory / "configs" / (run.name() + ".json");
 }
 
-// A comparison begins in no directory of something else; what it makes first is the folder of its configs.
+// A comparison begins in no directory of something else; what it makes first is the folder of its configs, and beside
+// it what it was asked to measure.
 void check_free(const std::filesystem::path& directory) {
-  if (!path_exists(directory) || path_exists(directory / "configs")) return;
-  if (!std::filesystem::is_directory(directory) || !std::filesystem::is_empty(directory))
-    throw UsageError("{}: exists and holds no comparison; name another --output", directory.string());
+  if (!path_exists(directory)) return;
+  const std::vector<DirectoryKind> kinds = kinds_in(directory);
+  const auto is_ours = [](const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    return name == "configs" || name.starts_with("measure.json");
+  };
+  bool is_free = kinds == std::vector{DirectoryKind::kComparison};
+  if (kinds.empty() && std::filesystem::is_directory(directory))
+    is_free = std::ranges::all_of(std::filesystem::directory_iterator(directory), is_ours);
+  if (!is_free)
+    throw UsageError("{}: exists and holds no comparison, but {}; name another --output", directory.string(),
+                     describe_content(directory));
 }
 
 // A run that has begun goes on as it began, and what was measured of it was asked for in the same words.
 void check_begun(const Plan& plan) {
+  check_free(plan.directory);
   std::vector<ComparedRun> all = plan.timings;
   if (plan.is_timed()) all.insert(all.end(), plan.sweep.begin(), plan.sweep.end());
   if (plan.is_swept()) all.insert(all.end(), plan.runs.begin(), plan.runs.end());
@@ -152,7 +164,7 @@ void check_begun(const Plan& plan) {
                         path.string(), fmt::join(differences, "; "));
   }
   const std::filesystem::path path = plan.directory / "measure.json";
-  if (!path_exists(path)) return check_free(plan.directory);
+  if (!path_exists(path)) return;
   const std::string found = read_file(path);
   const std::string wanted = format_json(write_fields(plan.comparison.measure));
   if (found != wanted)

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -17,8 +18,8 @@
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/convert/arguments.h"
 #include "core/convert/export_model.h"
-#include "core/convert/import_model.h"
 #include "core/convert/finite_weights.h"
+#include "core/convert/import_model.h"
 #include "core/model/stored_model.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/model/transformer.h"
@@ -151,6 +152,9 @@ std::string note_of_marks(const Tokenizer& tokenizer, const ImportOptions& optio
 }
 
 void run_import(const ImportOptions& options) {
+  if (path_exists(options.output))
+    throw CheckpointError("{}: exists already, and holds {}; name another --output", options.output,
+                          describe_content(options.output));
   const CleanInterrupt clean;
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(options);
   ImportedModel imported = import_model(options.from, options.model, options.args);
@@ -192,19 +196,26 @@ ExportPaths paths_of(const ExportOptions& options) {
     throw UsageError("--args: not with --format huggingface, which writes {} beside the weights", kHuggingFaceConfig);
   const std::filesystem::path directory = options.output;
   if (path_exists(directory) && (!std::filesystem::is_directory(directory) || !std::filesystem::is_empty(directory)))
-    throw UsageError("{}: exists and is not an empty directory; name another --output", options.output);
+    throw UsageError("{}: exists and is not an empty directory: it holds {}; name another --output", options.output,
+                     describe_content(options.output));
   return {directory / kHuggingFaceWeights, directory / kHuggingFaceConfig};
 }
 
 void run_export(const ExportOptions& options) {
   const CleanInterrupt clean;
   const ExportPaths paths = paths_of(options);
+  if (options.format != Target::kHuggingFace) {
+    check_output_file(paths.weights, OutputFormat::kSafetensors);
+    if (!paths.arguments.empty()) check_output_file(paths.arguments, OutputFormat::kJson);
+  }
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", visible_line(complaint));
   if (!resolved.choice.empty()) fmt::print(stderr, "{}\n", visible_line(resolved.choice));
   const StoredModel stored = read_model(resolved.checkpoint);
   Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
   read_weights(resolved.checkpoint, parameters);
+  for (const NamedTensor& weights : named_parts(parameters, parameters.values()))
+    check_finite(weights.tensor, fmt::format("{}: tensor {}", resolved.checkpoint.directory().string(), weights.name));
   const std::string arguments = arguments_text(options.target(), {stored.model, stored.vocab_size, stored.tgt_len});
   if (options.format == Target::kHuggingFace) make_directories(options.output);
   const std::vector<std::string> notes = export_weights(options.target(), stored.model, stored.vocab_size,
@@ -214,8 +225,6 @@ void run_export(const ExportOptions& options) {
   fmt::print("{}: {} parameters of step {}\n", options.output, human_count(parameters.count()),
              resolved.checkpoint.step());
 }
-  for (const NamedTensor& weights : named_parts(parameters, parameters.values()))
-    check_finite(weights.tensor, fmt::format("{}: tensor {}", resolved.checkpoint.directory().string(), weights.name));
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "core/evaluation/effective_context.h"
@@ -67,6 +68,7 @@ void print(const OrderedJson& comparison) {
 }
 
 void run(const ModelWords& models, const Options& options) {
+  if (!options.output.empty()) check_output_file(options.output, OutputFormat::kJson);
   const OrderedJson comparison = compare_effective_contexts(models_of(models), options.effective);
   if (!options.output.empty()) write_file_atomically(options.output, format_json(comparison));
   print(comparison);

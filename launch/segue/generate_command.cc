@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -273,9 +274,9 @@ void run_generate(const GenerateOptions& given) try {
     throw UsageError(
         "generate: expected --prompt, --prompt-file or --score, as in: segue generate {} --prompt 'It was'",
         shell_word(options.checkpoint));
-  if (!options.json.empty()) check_writable(options.json);
-  warn_of_threads("--threads", options.model.threads, *logger);
+  if (!options.json.empty()) check_output_file(options.json, OutputFormat::kJson);
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
+  warn_of_threads("--threads", options.model.threads, *logger);
   check_effects(options, *logger);
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
@@ -84,6 +85,7 @@ TrainingShape shape_of(const Checkpoint& checkpoint, const StoredModel& stored) 
 
 // What heads see, as a picture.
 void draw_mask(const InspectOptions& options, const Config& config) {
+  check_output_file(options.mask, OutputFormat::kSvg);
   const std::string title = std::filesystem::path(options.path).stem().string();
   const auto drawings = report::seen_pairs(config.model, config.training.tgt_len, title);
   write_file_atomically(options.mask, report::draw(drawings, {.ink = report::Ink::kPaper}, title));

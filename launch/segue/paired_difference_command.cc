@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/file.h"
 #include "core/evaluation/paired_difference.h"
 #include "launch/segue/commands.h"
@@ -40,6 +41,8 @@ struct Options {
 };
 
 void run(const Options& options) {
+  if (!options.output.empty()) check_output_file(options.output, OutputFormat::kJson);
+  if (!options.csv.empty()) check_output_file(options.csv, OutputFormat::kCsv);
   const OrderedJson comparison = paired_differences({options.files.begin(), options.files.end()});
   if (!options.output.empty()) write_file_atomically(options.output, format_json(comparison));
   if (!options.csv.empty()) write_file_atomically(options.csv, paired_differences_csv(comparison));

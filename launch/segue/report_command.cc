@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -69,6 +70,14 @@ std::vector<std::filesystem::path> runs_of(const ReportCommandOptions& options) 
 
 void run_report(const ReportCommandOptions& options) {
   report::ReportOptions wanted{.runs = runs_of(options)};
+  check_output_file(options.output, OutputFormat::kHtml);
+  const auto is_sealed = [](DirectoryKind kind) {
+    return kind == DirectoryKind::kDataset || kind == DirectoryKind::kCheckpoint;
+  };
+  if (!options.figures.empty() && std::ranges::any_of(kinds_in(options.figures), is_sealed))
+    throw UsageError("{}: expected a directory for pictures, found that of {}; name another --figures", options.figures,
+                     describe_content(options.figures));
+  report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}, .effective_context = {}};
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
   if (!options.verdict.empty()) wanted.verdict = options.verdict;
   const report::Report made = report::make_report(wanted);

@@ -430,7 +430,10 @@ void run_train(const TrainOptions& given) {
   const TrainOptions options = understood(given);
   RunDirectory run(run_path(options));
   Config config;
-  const std::exception_ptr error = error_of([&] { config = resolve_config(options, run); });
+  const std::exception_ptr error = error_of([&] {
+    run.check_own();
+    config = resolve_config(options, run);
+  });
   const StopSignal stop;
   std::string stopped;
   auto outcome = TrainingOutcome::kFinished;

@@ -130,7 +130,8 @@ TEST_F(PrepareFailureTest, ForceNeverReplacesWhatIsNoDataset) {
   std::filesystem::create_directory(output_);
   write_text(output_ / "thesis.tex", "precious");
   EXPECT_EQ(message_of<DataError>([&] { prepare_silently({.output = output_, .train = {text_}, .force = true}); }),
-            output_.string() + ": exists and is not a dataset; name another --output");
+            output_.string() +
+                ": exists and is not a dataset alone: it holds other files, such as thesis.tex; name another --output");
   EXPECT_EQ(read_file(output_ / "thesis.tex"), "precious");
 }
 

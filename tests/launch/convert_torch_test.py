@@ -75,6 +75,15 @@ def test_models_of_the_authors(program, tensors, args, loss):
         check_model_of_the_authors(program, name, tensors, args, loss)
 
 
+def test_output_of_another_kind(program):
+    kept = "a dataset or a checkpoint"
+    for directory, what in (("text", kept), ("run", "a run"), ("model.pt-converted-imported", kept)):
+        before = sorted(os.listdir(program.path(directory)))
+        errors = convert(program, "model.pt", directory, expect=1)
+        check(f"{directory}: expected a directory for weights, found that of {what}; name another" in errors, errors)
+        check(sorted(os.listdir(program.path(directory))) == before, f"{directory}: something is written there")
+
+
 def test_checkpoints_of_nvidia(program, tensors, args, loss):
     state = {f"module.{name}": tensor for name, tensor in nvidia_names(tensors, args).items()}
     save_archive(program.path("nvidia.pt"),
@@ -412,6 +421,7 @@ def main():
         args = json.load(file)
     loss = loss_of(program, "run")
     test_models_of_the_authors(program, tensors, args, loss)
+    test_output_of_another_kind(program)
     test_checkpoints_of_nvidia(program, tensors, args, loss)
     test_files_of_hugging_face(program)
     test_layouts(program)

@@ -1,0 +1,135 @@
+// Kinds of directories by names, kinds of files by how they begin.
+#include "base/directory_content.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_text.h"
+
+namespace segue {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostNamesRead = 10000;
+constexpr size_t kLongestNameShown = 100;
+constexpr size_t kLongestBeginning = 40;
+
+// The beginning of a file; empty of what cannot be read.
+std::string beginning_of(const fs::path& path) {
+  constexpr size_t kBytes = 4096;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return "";
+  std::string text(kBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
+    if (names.size() < kMostNamesRead) names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string_view words_of_kind(DirectoryKind kind) {
+  switch (kind) {
+    case DirectoryKind::kRun:
+      return "a run";
+    case DirectoryKind::kCheckpoints:
+      return "checkpoints of a run";
+    case DirectoryKind::kCheckpoint:
+      return "a checkpoint";
+    case DirectoryKind::kDataset:
+      return "a dataset";
+    case DirectoryKind::kEvaluation:
+      return "an evaluation";
+    case DirectoryKind::kComparison:
+      return "a comparison";
+    case DirectoryKind::kOthersModel:
+      return "a model of another program";
+  }
+  throw ContractError("a directory of kind {}", static_cast<int>(kind));
+}
+
+bool begins_as(std::string_view text, OutputFormat format) {
+  const size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::string_view rest = text.substr(first);
+  switch (format) {
+    case OutputFormat::kJson:
+      return rest.starts_with('{') || rest.starts_with('[');
+    case OutputFormat::kCsv:
+      return rest.substr(0, rest.find('\n')).find(',') != std::string_view::npos;
+    case OutputFormat::kHtml:
+      return rest.starts_with("<!DOCTYPE html>");
+    case OutputFormat::kSvg:
+      return rest.starts_with("<svg") || rest.starts_with("<?xml");
+    case OutputFormat::kSafetensors:
+      return text.size() > 8 && text[8] == '{';
+  }
+  throw ContractError("an output of format {}", static_cast<int>(format));
+}
+
+std::string_view words_of_format(OutputFormat format) {
+  constexpr std::array<std::string_view, 5> kNames{"JSON", "CSV", "an HTML page", "an SVG picture", "safetensors"};
+  return kNames.at(static_cast<size_t>(format));
+}
+
+}  // namespace
+
+std::vector<DirectoryKind> kinds_in(const fs::path& directory) {
+  const std::vector<std::string> names = names_in(directory);
+  const auto has = [&](const std::string& name) { return std::ranges::binary_search(names, name); };
+  std::vector<DirectoryKind> kinds;
+  const auto add = [&](bool is_there, DirectoryKind kind) {
+    if (is_there) kinds.push_back(kind);
+  };
+  const bool is_run = has("config.json") && (has("checkpoints") || has("metrics.jsonl") || has("sessions.jsonl"));
+  const std::string manifest = has("manifest.json") ? beginning_of(directory / "manifest.json") : "";
+  const auto says = [&](const char* format) { return manifest.find(format) != std::string::npos; };
+  const auto is_shard = [](const std::string& name) { return name.ends_with("-00000.h5"); };
+  add(is_run, DirectoryKind::kRun);
+  add(std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("step-"); }),
+      DirectoryKind::kCheckpoints);
+  add(says("\"segue-checkpoint\""), DirectoryKind::kCheckpoint);
+  // What is damaged is still one.
+  add(says("\"segue-dataset\"") || (has("manifest.json") && std::ranges::any_of(names, is_shard)),
+      DirectoryKind::kDataset);
+  add(has("evaluation.json"), DirectoryKind::kEvaluation);
+  add(has("measure.json"), DirectoryKind::kComparison);
+  add(has("model.safetensors") || has("pytorch_model.bin"), DirectoryKind::kOthersModel);
+  return kinds;
+}
+
+std::string describe_content(const fs::path& directory) {
+  std::error_code ignored;
+  if (!fs::is_directory(directory, ignored)) return std::string(path_exists(directory) ? "a file" : kNoFiles);
+  std::vector<std::string_view> words;
+  for (const DirectoryKind kind : kinds_in(directory)) words.push_back(words_of_kind(kind));
+  if (!words.empty()) return fmt::format("{}", fmt::join(words, " and "));
+  const std::vector<std::string> names = names_in(directory);
+  return names.empty() ? std::string(kNoFiles)
+                       : "other files, such as " + printable_line(names.front(), kLongestNameShown);
+}
+
+void check_output_file(const fs::path& path, OutputFormat format) {
+  const std::string found = beginning_of(path);
+  if (!found.empty() && !begins_as(found, format))
+    throw UsageError("{}: expected {} to replace, or no such file; found one that begins \"{}\"; name another",
+                     path.string(), words_of_format(format), printable_line(found, kLongestBeginning));
+  check_writable(path);
+}
+
+}  // namespace segue

@@ -1,0 +1,39 @@
+// What stands where a command is to write: nobody's files are mixed with others or replaced by them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace segue {
+
+// By the files that its writer always leaves.
+enum class DirectoryKind : uint8_t {
+  kRun,
+  kCheckpoints,
+  kCheckpoint,
+  kDataset,
+  kEvaluation,
+  kComparison,
+  kOthersModel
+};
+
+// None of a directory that is not there, is empty, or holds other files alone.
+std::vector<DirectoryKind> kinds_in(const std::filesystem::path& directory);
+
+inline constexpr std::string_view kNoFiles = "no files";
+
+// "a run", "a dataset and a run", "other files, such as notes.txt", kNoFiles where it is not there or empty, or "a
+// file" where it is none.
+std::string describe_content(const std::filesystem::path& directory);
+
+// What a command writes into a file.
+enum class OutputFormat : uint8_t { kJson, kCsv, kHtml, kSvg, kSafetensors };
+
+// Throws FileError where such a file could not be written, and UsageError where one of another format stands, which it
+// would replace. Changes nothing.
+void check_output_file(const std::filesystem::path& path, OutputFormat format);
+
+}  // namespace segue

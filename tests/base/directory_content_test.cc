@@ -1,0 +1,78 @@
+// What stands in a directory or a file, before something is written there.
+#include "base/directory_content.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tests/message_of.h"
+#include "tests/temporary_directory.h"
+
+namespace segue {
+namespace {
+
+using testing::HasSubstr;
+using Kinds = std::vector<DirectoryKind>;
+
+class DirectoryContentTest : public testing::Test {
+ protected:
+  std::filesystem::path with(const std::string& name, const std::vector<std::string>& files,
+                             const std::string& text = "{}") {
+    const std::filesystem::path directory = directory_ / name;
+    make_directories(directory);
+    for (const std::string& file : files) write_file_atomically(directory / file, text);
+    return directory;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(DirectoryContentTest, IsKnownByItsFiles) {
+  EXPECT_EQ(kinds_in(with("run", {"config.json", "metrics.jsonl"})), Kinds{DirectoryKind::kRun});
+  EXPECT_EQ(kinds_in(with("checkpoints", {"step-00000010"})), Kinds{DirectoryKind::kCheckpoints});
+  EXPECT_EQ(kinds_in(with("imported", {"manifest.json"}, R"({"format": "segue-checkpoint"})")),
+            Kinds{DirectoryKind::kCheckpoint});
+  EXPECT_EQ(kinds_in(with("data", {"manifest.json"}, R"({"format": "segue-dataset"})")),
+            Kinds{DirectoryKind::kDataset});
+  EXPECT_EQ(kinds_in(with("evaluated", {"evaluation.json"})), Kinds{DirectoryKind::kEvaluation});
+  EXPECT_EQ(kinds_in(with("compared", {"measure.json"})), Kinds{DirectoryKind::kComparison});
+  EXPECT_EQ(kinds_in(with("exported", {"config.json", "model.safetensors"})), Kinds{DirectoryKind::kOthersModel});
+  EXPECT_EQ(kinds_in(with("configs", {"config.json"})), Kinds{});
+  EXPECT_EQ(kinds_in(directory_ / "absent"), Kinds{});
+}
+
+TEST_F(DirectoryContentTest, IsSaidInWords) {
+  EXPECT_EQ(describe_content(with("both", {"config.json", "metrics.jsonl", "manifest.json", "train-00000.h5"})),
+            "a run and a dataset");
+  EXPECT_EQ(describe_content(with("others", {"b.txt", "a\n.txt"})), "other files, such as a?.txt");
+  EXPECT_EQ(describe_content(with("empty", {})), kNoFiles);
+  EXPECT_EQ(describe_content(directory_ / "absent"), kNoFiles);
+  EXPECT_EQ(describe_content(directory_ / "others" / "b.txt"), "a file");
+}
+
+TEST_F(DirectoryContentTest, FilesOfOtherFormatsAreNotReplaced) {
+  const std::filesystem::path directory = with("files", {"a.json"});
+  const auto refused = [&](const std::string& text, OutputFormat format) {
+    write_file_atomically(directory / "out", text);
+    return message_of<UsageError>([&] { check_output_file(directory / "out", format); });
+  };
+  EXPECT_EQ(refused("Call me Ishmael. Some years ago - never mind how long precisely", OutputFormat::kHtml),
+            (directory / "out").string() +
+                ": expected an HTML page to replace, or no such file; found one that begins "
+                "\"Call me Ishmael. Some years ago - never ...\"; name another");
+  for (const OutputFormat format :
+       {OutputFormat::kJson, OutputFormat::kCsv, OutputFormat::kSvg, OutputFormat::kSafetensors})
+    EXPECT_THAT(refused("Call me Ishmael", format), HasSubstr("found one that begins"));
+  EXPECT_EQ(refused("<!DOCTYPE html>\n<html>", OutputFormat::kHtml), "no error");
+  EXPECT_EQ(refused("\n {\"a\": 1}", OutputFormat::kJson), "no error");
+  EXPECT_EQ(refused("first,second\n", OutputFormat::kCsv), "no error");
+  EXPECT_EQ(refused("<svg viewBox", OutputFormat::kSvg), "no error");
+  EXPECT_EQ(refused(std::string("\x08\0\0\0\0\0\0\0{}      ", 16), OutputFormat::kSafetensors), "no error");
+  EXPECT_EQ(refused("", OutputFormat::kSafetensors), "no error");
+  EXPECT_THAT(message_of<FileError>([&] { check_output_file(directory, OutputFormat::kJson); }),
+              HasSubstr("found a directory"));
+  check_output_file("/dev/null", OutputFormat::kJson);
+}
+
+}  // namespace
+}  // namespace segue
