@@ -181,7 +181,7 @@ bool Dataset::has_identity(std::string_view split, const std::string& other) con
 }
 
 TokenSource Dataset::split(std::string_view name) const {
-  return {directory_, split_info(name), manifest_.token_type, vocabulary()};
+  return {directory_, split_info(name), manifest_.token_type, vocabulary(), manifest_.tokenizer.unknown_token};
 }
 
 const SplitInfo& Dataset::split_info(std::string_view name) const {

@@ -14,8 +14,13 @@ constexpr size_t kMostOpenShards = 128;
 
 }  // namespace
 
-TokenSource::TokenSource(std::filesystem::path directory, SplitInfo split, TokenType type, int64_t vocabulary)
-    : directory_(std::move(directory)), split_(std::move(split)), type_(type), vocabulary_(vocabulary) {
+TokenSource::TokenSource(std::filesystem::path directory, SplitInfo split, TokenType type, int64_t vocabulary,
+                         int64_t unknown_token)
+    : directory_(std::move(directory)),
+      split_(std::move(split)),
+      type_(type),
+      vocabulary_(vocabulary),
+      unknown_token_(unknown_token) {
   int64_t begin = 0;
   for (const ShardInfo& shard : split_.shards) {
     begins_.push_back(begin);

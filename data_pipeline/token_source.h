@@ -18,11 +18,14 @@ namespace segue {
 // Not to be shared between threads; several sources of one split may be used at the same time.
 class TokenSource {
  public:
-  TokenSource(std::filesystem::path directory, SplitInfo split, TokenType type, int64_t vocabulary);
+  // `unknown_token`: what stands for text that the vocabulary does not have; -1: none.
+  TokenSource(std::filesystem::path directory, SplitInfo split, TokenType type, int64_t vocabulary,
+              int64_t unknown_token = -1);
 
   int64_t tokens() const { return split_.tokens; }
   int64_t vocabulary() const { return vocabulary_; }
-  std::string name() const;  // for messages: DIRECTORY: split "train"
+  int64_t unknown_token() const { return unknown_token_; }  // -1: none
+  std::string name() const;                                 // for messages: DIRECTORY: split "train"
 
   const SplitInfo& info() const { return split_; }
 
@@ -53,6 +56,7 @@ class TokenSource {
   SplitInfo split_;
   TokenType type_;
   int64_t vocabulary_;
+  int64_t unknown_token_;
   std::vector<int64_t> begins_;               // offset in the split of each shard's first token
   std::deque<OpenShard> open_;                // oldest first
   std::unique_ptr<TokenSource> marks_;        // or null

@@ -213,6 +213,7 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
         tells_margins = tells_margins || !scored.margin.empty();
       },
       progress, [&](const UseBytes& bytes) { ready(pass, bytes); });
+  result.unknown = evaluated.unknown_tokens();
   result.accuracy = evaluated.accuracy();
   result.attention = evaluated.attention;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -255,6 +256,7 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
     source.read(0, losses.targets);
     losses.token_bytes.resize(has_bytes ? losses.nll.size() : 0);
     if (has_bytes) source.read_bytes(0, losses.token_bytes);
+                                   .unknown_token = tokenizer.unknown_token,
     write_per_token_file(directory / result.per_token, losses);
   }
   job_.barrier();

@@ -30,6 +30,7 @@ struct PassResult {
   LossStatistics statistics;  // in the first rank; empty in the others
   double seconds = 0.0;
   std::optional<double> accuracy = {};           // of single tokens, where only some are scored and the head can tell
+  std::optional<UnknownTokens> unknown = {};     // of the scored tokens; none: there is no unknown token
   std::string per_token = {};                    // name of the file; empty: none
   std::vector<float> sample = {};                // losses of the job's sample; NaN: not scored
   std::optional<AnswerStatistics> answers = {};  // of marked data, where the model's head can tell them

@@ -178,6 +178,7 @@ OrderedJson result_json(const EvaluationSettings& settings, const PassResult& re
   json["warm_up"] = pass.warm_up ? OrderedJson(*pass.warm_up) : OrderedJson();
   json["tokens"] = total.tokens();
   if (total.bytes() > 0) json["bytes"] = total.bytes();
+  add_unknown(json, result.unknown);
   add_loss(json, total.loss(), units);
   json["confidence95"] = or_null(total.confidence95());
   add_per_byte(json, total);
@@ -276,12 +277,21 @@ std::string above_baseline_text(const OrderedJson& result) {
   return above.is_null() ? "" : fmt::format("{:+.5f}{}", above["loss"].get<double>(), confidence_of(above));
 }
 
+// Empty where there is no unknown token.
+std::string unknown_text(const OrderedJson& result) {
+  if (!result.contains("unknown_share")) return "";
+  return percent_of(
+      UnknownTokens{.count = result["unknown_tokens"].get<int64_t>(), .scored = result["tokens"].get<int64_t>()});
+}
+
 int64_t speed_of(const OrderedJson& result) { return std::llround(result["tokens_per_second"].get<double>()); }
 
 std::string describe_one(const OrderedJson& result, const LossUnits& units) {
   const double loss = result["loss"].get<double>();
   const std::string meaning = units.unit == "token" ? "" : fmt::format("  (a token is a {})", units.unit);
   std::string text = fmt::format("{:<16}{}\n", "tokens scored", human_count(result["tokens"].get<int64_t>()));
+  if (const std::string unknown = unknown_text(result); !unknown.empty())
+    text += fmt::format("{:<16}{} of these tokens\n", "unknown", unknown);
   text += fmt::format("{:<16}{:.5f} nats per token{}{}\n", "loss", loss, confidence_of(result), meaning);
   if (!units.is_masked())
     text += fmt::format("{:<16}{:.4f} per {}\n", "perplexity", perplexity_per_token(loss), units.unit);
@@ -337,6 +347,7 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
     return fmt::format("{:.5f}", bytes ? result["bits_per_byte"].get<double>() : bits_of(result["loss"].get<double>()));
   });
   add("tokens/s", false, [](const OrderedJson& result) { return human_count(speed_of(result)); });
+  if (!unknown_text(evaluation["results"].front()).empty()) add("unknown", false, unknown_text);
   std::string common;
   drop_if_common(columns, "tgt_len", "tokens in a segment (tgt_len)", common);
   drop_if_common(columns, "tokens", "tokens scored", common);
@@ -456,7 +467,7 @@ void write_evaluation(const std::filesystem::path& directory, const OrderedJson&
       directory / "evaluation.csv",
       results_csv(results, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length", "context", "warm_up",
                             "tokens", "loss", "confidence95", "bits_per_token", "perplexity", "bits_per_byte",
-                            "bits_per_byte_confidence95", "seconds", "tokens_per_second"}));
+                            "bits_per_byte_confidence95", "unknown_share", "seconds", "tokens_per_second"}));
   write_file_atomically(directory / "by_position.csv", table_csv(results, "by_position",
                                                                  {"position", "tokens", "loss", "confidence95",
                                                                   "bits_per_byte", "bits_per_byte_confidence95"}));

@@ -6,7 +6,8 @@
 //                      "document_boundary": text or null, "set": overrides, "baseline", "command": that makes it again,
 //                      "results": [...], "sample"}
 //     a result         mode "memory" or "recompute", its lengths, "context": most tokens a query attends to, "warm_up":
-//                      tokens or null, "accuracy" of a masked model, the losses of base units (loss_units.h),
+//                      tokens or null, "unknown_tokens" of the scored ones and "unknown_share", where there is an
+//                      unknown token, "accuracy" of a masked model, the losses of base units (loss_units.h),
 //                      "confidence95": half width in nats, "above_baseline": {"loss", "confidence95"} of the
 //                      differences at the same tokens to the result number "baseline" (that of training, or else the
 //                      first), "by_position", "by_context", and "per_token", the name of the file of losses, if there

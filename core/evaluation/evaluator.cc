@@ -51,6 +51,7 @@ struct Evaluator::Run {
   EvaluationResult result = {};
   int64_t rows = 0;                     // that the plan scored so far, of all ranks
   bool scores_some = false;             // of what the plan scores, as of marked data
+  int64_t unknown_token = -1;           // -1: none
   std::vector<float> nll = {};          // of a part where not all is scored
   std::span<const int32_t> bytes = {};  // of a part's targets in this rank's lanes, where they are known
 };
@@ -131,8 +132,10 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
           .scores_some = source.has_marks() || masking_};
   if (source.has_bytes() && !masking_) run.result.bytes = 0;  // a masked model's losses are no length of a code
   if (tells_attention_) run.result.attention.emplace(in_use_.model.config().n_layer, in_use_.use.memory_rows());
+          .unknown_token = source.unknown_token(),
   UseBytes bytes;
   if (run.mine.count > 0) {
+  if (run.unknown_token >= 0) run.result.unknown = 0;
     run.memory = make_evaluation_memory(memory_, in_use_, run.mine.count, plan.tgt_len());
     if (listeners.ready) {
       bytes = engine_.prepare(largest_segment(plan, run.mine.count, source.has_marks()), *run.memory);
@@ -144,14 +147,18 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
     if (!run_group(run, group)) return std::nullopt;
   }
   EvaluationResult& result = run.result;
-  std::array<double, 5> sums{result.total_nll, static_cast<double>(result.tokens),
-                             static_cast<double>(result.hits.value_or(0)), result.hits ? 1.0 : 0.0,
-                             static_cast<double>(result.bytes.value_or(0))};
+  std::array<double, 6> sums{result.total_nll,
+                             static_cast<double>(result.tokens),
+                             static_cast<double>(result.hits.value_or(0)),
+                             result.hits ? 1.0 : 0.0,
+                             static_cast<double>(result.bytes.value_or(0)),
+                             static_cast<double>(result.unknown.value_or(0))};
   job_.sum(sums);
   if (result.bytes) result.bytes = std::llround(sums[4]);
   if (result.attention) result.attention->sum(job_);
   result.total_nll = sums[0];
   if (!run.scores_some) {
+  if (result.unknown) result.unknown = std::llround(sums[5]);
     result.tokens = run.rows;
     result.hits.reset();
     return result;
@@ -228,6 +235,7 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
     if (!run.scores_some) continue;
     run.result.tokens += scored.count - std::count(target, target + scored.count, kUnscoredTarget);
     if (losses.margin.empty()) continue;
+    if (run.result.unknown) *run.result.unknown += std::count(target, target + scored.count, run.unknown_token);
     const auto margin = losses.margin.begin() + place;
     run.result.hits = run.result.hits.value_or(0) +
                       std::count_if(margin, margin + scored.count, [](float value) { return value > 0.0F; });

@@ -26,6 +26,11 @@ struct EvaluationResult {
     return hits ? std::optional(static_cast<double>(*hits) / static_cast<double>(tokens)) : std::nullopt;
   }
   std::optional<int64_t> bytes = {};  // of text that these tokens stand for, where they are known
+  // Of these tokens, those that are the unknown one, where the vocabulary has it.
+  std::optional<int64_t> unknown = {};
+  std::optional<UnknownTokens> unknown_tokens() const {
+    return unknown ? std::optional(UnknownTokens{.count = *unknown, .scored = tokens}) : std::nullopt;
+  }
   MeanLoss loss() const { return mean_loss(total_nll, tokens, bytes); }
   std::optional<AttentionByAge> attention = {};  // if it was asked for
 };

@@ -43,6 +43,18 @@ std::string describe_accuracy(const std::optional<double>& accuracy) {
   return accuracy ? fmt::format("  accuracy {:.1f} %", 100.0 * *accuracy) : "";
 }
 
+std::string describe_unknown(const std::optional<UnknownTokens>& unknown) {
+  return unknown ? fmt::format("  unknown {}", percent_of(*unknown)) : "";
+}
+
+std::string percent_of(const UnknownTokens& unknown) { return fmt::format("{:.3g} %", 100.0 * unknown.share()); }
+
+void add_unknown(OrderedJson& line, const std::optional<UnknownTokens>& unknown) {
+  if (!unknown) return;
+  line["unknown_tokens"] = unknown->count;
+  line["unknown_share"] = unknown->share();
+}
+
 void add_loss(OrderedJson& line, const MeanLoss& loss, const LossUnits& units) {
   line["unit"] = units.unit;
   line["loss"] = loss.per_token;

@@ -10,6 +10,10 @@
 // What a masked model loses at the tokens that it predicts says how well it fills gaps, with the rest in sight. It is
 // no length of a code for the text: it has neither a perplexity nor bits per byte, and its unit is a masked token.
 //
+// A token that the vocabulary does not have is the unknown token, which says nothing of what stood there: where many
+// are, a low loss is no good model. "unknown_tokens" and "unknown_share" are of the scored tokens, where there is an
+// unknown token.
+//
 // The keys of JSON results and metrics: "unit" what a token is; "loss" nats per token; "bits_per_token"; "perplexity",
 // per token, absent of masked models; "bits_per_byte", absent where the bytes of the text are not known, too.
 #pragma once
@@ -33,6 +37,13 @@ struct MeanLoss {
 // Of `tokens` tokens, which lost `nats` in all and stand for `bytes` bytes.
 MeanLoss mean_loss(double nats, int64_t tokens, std::optional<int64_t> bytes);
 
+// Of the tokens that were scored.
+struct UnknownTokens {
+  int64_t count = 0;
+  int64_t scored = 0;  // known and unknown
+  double share() const { return static_cast<double>(count) / static_cast<double>(scored); }
+};
+
 struct LossUnits {
   std::string unit = "token";  // or "masked token"
   bool is_byte() const { return unit == "byte"; }
@@ -54,7 +65,15 @@ std::string describe_perplexity(double nats_per_token, const LossUnits& units);
 // "  accuracy 93.2 %", of tokens of marked data; nothing where it is not known.
 std::string describe_accuracy(const std::optional<double>& accuracy);
 
-// Adds the keys above to a line or a result.
+// "  unknown 3.21 %", of the scored tokens; nothing where there is no unknown token.
+std::string describe_unknown(const std::optional<UnknownTokens>& unknown);
+// "3.21 %"
+std::string percent_of(const UnknownTokens& unknown);
+
+// Adds "unknown_tokens" and "unknown_share", where there is an unknown token.
+void add_unknown(OrderedJson& line, const std::optional<UnknownTokens>& unknown);
+
+// Adds the keys of losses above to a line or a result.
 void add_loss(OrderedJson& line, const MeanLoss& loss, const LossUnits& units);
 
 }  // namespace segue

@@ -189,9 +189,10 @@ OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) 
       {"split", losses.split()},
       {"unit", unit},
       {"tokens_per_byte", losses.tokens_per_byte() > 0.0 ? OrderedJson(losses.tokens_per_byte()) : OrderedJson()},
-      {"tokens", losses.tokens()},
-      {"evaluations", OrderedJson::array()},
-      {"differences", OrderedJson::array()}};
+      {"tokens", losses.tokens()}};
+  add_unknown(json, losses.unknown());
+  json["evaluations"] = OrderedJson::array();
+  json["differences"] = OrderedJson::array();
   const std::vector<PairedLosses::Evaluation>& evaluated = losses.evaluations();
   for (size_t i = 0; i < evaluated.size(); ++i) json["evaluations"].push_back(evaluation_of(evaluated[i], i, units));
   for (size_t first = 0; first < evaluated.size(); ++first)
@@ -211,8 +212,12 @@ std::string paired_differences_csv(const OrderedJson& comparison) {
 std::string describe_paired_differences(const OrderedJson& comparison) {
   const Bits bits = unit_of_bits(comparison);
   const std::string split = cell(comparison, "split");
-  return fmt::format("{} tokens{}, the same of all\n", human_count(comparison["tokens"].get<int64_t>()),
-                     split.empty() ? "" : " of split " + split) +
+  const std::string unknown = comparison.contains("unknown_share")
+                                  ? fmt::format(", {:.3g} % of them unknown to the vocabulary",
+                                                100.0 * comparison["unknown_share"].get<double>())
+                                  : "";
+  return fmt::format("{} tokens{}, the same of all{}\n", human_count(comparison["tokens"].get<int64_t>()),
+                     split.empty() ? "" : " of split " + split, unknown) +
          describe_evaluations(comparison, bits) + describe_differences(comparison, bits) +
          describe_right_answers(comparison) + "\n" + wrapped(kMeaning, kColumns);
 }

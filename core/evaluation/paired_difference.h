@@ -17,7 +17,8 @@ namespace segue {
 
 // Compares per-token files (per_token_file.h), in the order given, named "a", "b", ...:
 // {"format": "segue-paired-difference", "version": 1, "split": "" where no file says it, "unit",
-//  "tokens_per_byte": of the scored tokens, null where no file says, "tokens": that every file scores,
+//  "tokens_per_byte": of the scored tokens, null where no file says, "tokens": that every file scores, of these where a
+//  file says which token is the unknown one "unknown_tokens" and "unknown_share",
 //  "evaluations": [{"name", "file", "checkpoint", "mem_len", "tgt_len": null where the file does not say, the losses of
 //    base units (loss_units.h), "confidence95", "bits_per_byte_confidence95", "answers": of marked data {"answers": how
 //    many, "accuracy", "confidence95"}}],

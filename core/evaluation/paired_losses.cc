@@ -47,6 +47,11 @@ void PairedLosses::add(const std::filesystem::path& path) {
   } else if (scored != scored_) {
     refuse(path, scored);
   }
+  if (!unknown_ && read.info.unknown_token >= 0) {
+    unknown_ = UnknownTokens{.scored = tokens_};
+    for (size_t i = 0; i < scored_.size(); ++i)
+      unknown_->count += scored_[i] && read.targets[i] == read.info.unknown_token ? 1 : 0;
+  }
   const std::vector<int32_t> bytes = same_tokens_.token_bytes();
   Evaluation& added = evaluations_.emplace_back(
       Evaluation{.path = path, .info = std::move(read.info), .losses = by_region(read.nll, bytes, read.runs)});

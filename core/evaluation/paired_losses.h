@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/evaluation/loss_statistics.h"
+#include "core/evaluation/loss_units.h"
 #include "core/evaluation/same_tokens.h"
 
 namespace segue {
@@ -30,6 +31,8 @@ class PairedLosses {
   int64_t tokens() const { return tokens_; }                                   // that every file scores
   std::string split() const { return same_tokens_.attribute("split"); }        // empty where no file says it
   std::string unit() const;
+  // Of these tokens; none where no file says which token is the unknown one.
+  const std::optional<UnknownTokens>& unknown() const { return unknown_; }
   // Of the scored tokens and the text that they stand for; 0 where no file says how many bytes each is.
   double tokens_per_byte() const {
     return bytes_ > 0 ? static_cast<double>(tokens_) / static_cast<double>(bytes_) : 0.0;
@@ -43,6 +46,7 @@ class PairedLosses {
   std::vector<bool> scored_;
   int64_t tokens_ = 0;
   int64_t bytes_ = 0;  // that those stand for
+  std::optional<UnknownTokens> unknown_;
 };
 
 }  // namespace segue

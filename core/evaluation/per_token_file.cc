@@ -37,6 +37,7 @@ struct IntegerAttribute {
 constexpr IntegerAttribute kIntegers[] = {{"bytes", &PerTokenInfo::bytes},
                                           {"answers", &PerTokenInfo::answers},
                                           {"example_runs", &PerTokenInfo::example_runs},
+                                          {"unknown_token", &PerTokenInfo::unknown_token},
                                           {"context", &PerTokenInfo::context},
                                           {"mem_len", &PerTokenInfo::mem_len},
                                           {"tgt_len", &PerTokenInfo::tgt_len}};

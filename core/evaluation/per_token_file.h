@@ -14,6 +14,7 @@
 //   tokenizer, tokenizer_checksum, unit: its kind and checksum, and what a token is ("byte", "word", ...)
 //   bytes: of the text that the split's tokens stand for; there where token_bytes is
 //   answers: of marked data, how many of them there are in `right`; example_runs: how many there are in `runs`
+//   unknown_token: the token that stands for what the vocabulary does not have; there where it has one
 //   context, mem_len, tgt_len: the most tokens a query could attend to, of memory and segment
 //   checkpoint: the model's
 // Other programs' files need nll and targets only, of any float and integer type; whole numbers of attributes may be
@@ -40,6 +41,7 @@ struct PerTokenInfo {
   int64_t bytes = -1;  // -1: not known
   int64_t answers = -1;
   int64_t example_runs = -1;
+  int64_t unknown_token = -1;
   int64_t context = -1;
   int64_t mem_len = -1;
   int64_t tgt_len = -1;

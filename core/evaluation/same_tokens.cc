@@ -26,6 +26,7 @@ void SameTokens::check(const std::filesystem::path& path, const PerTokenLosses& 
   check_attribute("tokenizer_checksum", info.tokenizer_checksum, path);
   check_attribute("unit", info.unit, path);
   if (info.bytes > 0) check_attribute("bytes", std::to_string(info.bytes), path);
+  if (info.unknown_token >= 0) check_attribute("unknown_token", std::to_string(info.unknown_token), path);
   if (first_path_.empty()) {
     first_path_ = path;
     targets_ = losses.targets;

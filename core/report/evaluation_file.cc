@@ -127,6 +127,7 @@ EvaluatedLength read_result(const JsonNode& node) {
                          .bytes = node.find_integer("bytes").value_or(0),
                          .loss = node.at("loss").number(),
                          .confidence95 = node.find_number("confidence95").value_or(0.0),
+                         .unknown_tokens = node.find_integer("unknown_tokens"),
                          .bits_per_byte = node.find_number("bits_per_byte"),
                          .tokens_per_second = node.find_number("tokens_per_second").value_or(0.0),
                          .by_position = read_parts(node, "by_position", "position", "position"),

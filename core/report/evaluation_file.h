@@ -91,6 +91,7 @@ struct EvaluatedLength {
   int64_t bytes = 0;  // of text that these tokens stand for; 0: not known
   double loss = 0.0;
   double confidence95 = 0.0;
+  std::optional<int64_t> unknown_tokens = {};  // of these, to the vocabulary; none: it has no unknown token
   std::optional<double> difference95 = {};  // of what it is above the baseline, at the same tokens
   std::optional<double> bits_per_byte = {};
   double tokens_per_second = 0.0;            // 0: not stated

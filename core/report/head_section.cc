@@ -1,16 +1,19 @@
 // The head of the page: its subject, and each run in one row of numbers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"
 #include "core/drawing/palette.h"
 #include "core/evaluation/loss_limit.h"
+#include "core/evaluation/loss_units.h"
 #include "core/report/scored_text.h"
 #include "core/report/sections.h"
 #include "core/report/units.h"
@@ -141,6 +144,30 @@ void warn_of_failures(Page& page, const std::vector<RunData>& runs) {
   }
 }
 
+// Of what losses were measured on: a low one over many unknown tokens is no good model.
+void tell_unknown(Page& page, const std::vector<RunData>& runs) {
+  for (const RunData& run : runs) {
+    std::vector<std::string> parts;
+    const auto add = [&](double share, const std::string& of) {
+      if (share > 0.0) parts.push_back(fmt::format("{:.3g} % of those of {}", 100.0 * share, of));
+    };
+    if (const auto& validation = run.metrics.validation; !validation.empty())
+      add(validation.back().unknown_share.value_or(0.0), "split " + validation.back().split + " in training");
+    for (const Evaluation& evaluation : run.evaluations) {
+      if (evaluation.results.empty()) continue;
+      const EvaluatedLength& result = evaluation.results.front();
+      if (const std::optional<int64_t> unknown = result.unknown_tokens)
+        add(UnknownTokens{.count = *unknown, .scored = result.tokens}.share(),
+            fmt::format("evaluation {} (split {})", evaluation.name, evaluation.split));
+    }
+    if (parts.empty()) continue;
+    page.paragraph(
+        fmt::format("{}: unknown to the vocabulary are, of the tokens that were scored, {}. No loss says what "
+                    "stood there, so that a low one over many of them is no good model.",
+                    run.name, fmt::join(parts, "; ")));
+  }
+}
+
 }  // namespace
 
 PageHead head_of(const ReportData& data) {
@@ -163,6 +190,7 @@ void add_runs(Page& page, const ReportData& data) {
     rows += row_of(data.runs[i], has_colours ? static_cast<int64_t>(i) : 0, unit);
   page.html("<div class=\"runs\">\n" + rows + "</div>\n");
   warn_of_failures(page, data.runs);
+  tell_unknown(page, data.runs);
 }
 
 }  // namespace segue::report

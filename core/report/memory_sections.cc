@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/drawing/numbers.h"
+#include "core/evaluation/loss_units.h"
 #include "core/report/commands.h"
 #include "core/report/scored_text.h"
 #include "core/report/sections.h"
@@ -150,19 +151,28 @@ Plot plot_of(const std::vector<LengthCurve>& curves, LengthOf length, const Loss
 
 Table table_of(const std::vector<LengthCurve>& curves) {
   Table table{.head = {"results of", "split", "mode", "memory", "segment", "context", "tokens", "loss, nats/token",
-                       "\xC2\xB1 95 %", "bits/byte", "tokens/s"},
-              .rows = {}};
-  for (const LengthCurve& curve : curves) {
-    for (const EvaluatedLength& result : curve.results) {
-      table.rows.push_back({curve.run->name + ", " + curve.evaluation->name, curve.evaluation->split,
-                            result.is_recomputed ? fmt::format("windows, stride {}", result.stride) : "memory",
-                            human_count(result.mem_len), human_count(result.tgt_len), human_count(result.context),
-                            human_count(result.tokens), fixed(result.loss, 5), fixed(result.confidence95, 5),
-                            result.bits_per_byte ? fixed(*result.bits_per_byte, 5) : "",
-                            result.tokens_per_second > 0.0 ? significant(result.tokens_per_second, 4) : ""});
-    }
+                       // The share of the scored tokens; empty where the vocabulary has no unknown token.
+                       std::string unknown_text(const EvaluatedLength& result){
+                           return result.unknown_tokens ? percent_of(UnknownTokens{.count = *result.unknown_tokens,
+                                                                                   .scored = result.tokens})
+                                                        : "";
+}
+
+"\xC2\xB1 95 %", "bits/byte", "unknown", "tokens/s"
+}  // namespace
+, .rows = {}
+};  // namespace segue::report
+for (const LengthCurve& curve : curves) {
+  for (const EvaluatedLength& result : curve.results) {
+    table.rows.push_back({curve.run->name + ", " + curve.evaluation->name, curve.evaluation->split,
+                          result.is_recomputed ? fmt::format("windows, stride {}", result.stride) : "memory",
+                          human_count(result.mem_len), human_count(result.tgt_len), human_count(result.context),
+                          human_count(result.tokens), fixed(result.loss, 5), fixed(result.confidence95, 5),
+                          result.bits_per_byte ? fixed(*result.bits_per_byte, 5) : "", unknown_text(result),
+                          result.tokens_per_second > 0.0 ? significant(result.tokens_per_second, 4) : ""});
   }
-  return table;
+}
+return table;
 }
 
 // Describes the first curve: where it starts, how low it gets, and whether that is beyond what was trained.

@@ -58,7 +58,8 @@ void add_line(const JsonNode& line, Metrics& metrics) {
                                   .split = split->text(),
                                   .loss = line.at("loss").number(),
                                   .bits_per_byte = line.find_number("bits_per_byte"),
-                                  .accuracy = read_accuracy(line)});
+                                  .accuracy = read_accuracy(line),
+                                  .unknown_share = line.find_number("unknown_share")});
     return;
   }
   metrics.training.push_back(read_training_point(line));

@@ -35,6 +35,7 @@ struct ValidationPoint {
   double loss = 0.0;
   std::optional<double> bits_per_byte = {};
   std::optional<double> accuracy = {};
+  std::optional<double> unknown_share = {};  // of the scored tokens; none: the vocabulary has no unknown token
 };
 
 struct Metrics {

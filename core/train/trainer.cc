@@ -384,7 +384,8 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   });
   logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}", state_.step, config_.evaluation.split, loss.per_token,
                describe_bits(loss, units), describe_perplexity(loss.per_token, units),
-               describe_accuracy(result.accuracy()), is_best ? "  (best)" : "");
+               describe_accuracy(result.accuracy()), describe_unknown(result.unknown_tokens()),
+               is_best ? "  (best)" : "");
   return is_best;
 }
 
@@ -392,6 +393,7 @@ void Trainer::save(bool is_best) {
   settle();
   const auto start = std::chrono::steady_clock::now();
   const LongWork saving(job_, fmt::format("saving step {}", state_.step));
+    add_unknown(line, result.unknown_tokens());
   check_replicas(parts(), job_);
   save_training(store_, parts(), config_,
                 {.model = config_.model,

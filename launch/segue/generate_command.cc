@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/evaluation/loss_units.h"
 #include "core/generate/generator.h"
 #include "core/generate/options.h"
 #include "core/generate/samples.h"
@@ -191,11 +192,21 @@ void generate(const GenerateOptions& options, TextModel& model, Logger& logger) 
   if (!options.json.empty()) write_json(options, samples_json(options, model.lengths(), prompt, samples, seconds));
 }
 
-std::string describe_score(const SurprisalSums& sums, int64_t unknown, double tokens_per_second) {
-  return fmt::format(
-      "{}{}; {:.0f} tokens/s", describe_surprisals(sums),
-      unknown > 0 ? fmt::format("; {} of what the vocabulary does not have", counted(unknown, "token")) : "",
-      tokens_per_second);
+// Of the scored tokens; nothing where the vocabulary has no unknown one.
+std::optional<UnknownTokens> unknown_of(const Tokenizer& tokenizer, const TextTokens& read) {
+  const auto token = static_cast<int32_t>(tokenizer.info().unknown_token);
+  if (token < 0) return std::nullopt;
+  return UnknownTokens{.count = std::count(read.tokens.begin() + read.known(), read.tokens.end(), token),
+                       .scored = std::ssize(read.tokens) - read.known()};
+}
+
+std::string describe_score(const SurprisalSums& sums, const std::optional<UnknownTokens>& unknown,
+                           double tokens_per_second) {
+  std::string text = describe_surprisals(sums);
+  if (unknown && unknown->count > 0)
+    text += fmt::format("; {} of {} scored tokens ({}) are unknown to the vocabulary", human_count(unknown->count),
+                        human_count(unknown->scored), percent_of(*unknown));
+  return text + fmt::format("; {:.0f} tokens/s", tokens_per_second);
 }
 
 void check_scored(const SurprisalSums& sums, const SourcedText& text) {
@@ -206,12 +217,14 @@ void check_scored(const SurprisalSums& sums, const SourcedText& text) {
 }
 
 OrderedJson score_json(const GenerateOptions& options, const Lengths& lengths, const SourcedText& context,
-                       int64_t unknown, double tokens_per_second, const std::vector<Surprisal>& rows) {
+                       int64_t tokens, const std::optional<UnknownTokens>& unknown, double tokens_per_second,
+                       const std::vector<Surprisal>& rows) {
   OrderedJson json{{"checkpoint", options.checkpoint}};
   json.update(lengths_json(options, lengths));
   json["prompt"] = context.text;
   json["score"] = options.score;
-  json["unknown_tokens"] = unknown;
+  json["tokens"] = tokens;
+  add_unknown(json, unknown);
   json["tokens_per_second"] = tokens_per_second;
   json.update(surprisals_json(rows));
   return json;
@@ -228,15 +241,15 @@ void score(const GenerateOptions& options, TextModel& model, Logger& logger) {
   const std::vector<float> losses = model.losses(read, [&](int64_t count) { progress.advance_to(count); });
   progress.finish();
   const double tokens_per_second = static_cast<double>(read.tokens.size()) / reading.seconds();
-  const std::vector<Surprisal> rows = surprisals(model.tokenizer(), read.tokens, read.begin, losses);
+  const std::vector<Surprisal> rows = surprisals(model.tokenizer(), read, losses);
   const SurprisalSums sums = sums_of(rows);
   check_scored(sums, text);
-  const int64_t unknown = std::count(read.tokens.begin() + read.begin, read.tokens.end(),
-                                     static_cast<int32_t>(model.tokenizer().info().unknown_token));
+  const std::optional<UnknownTokens> unknown = unknown_of(model.tokenizer(), read);
   show(surprisal_table(rows));
   say_speed(options, describe_score(sums, unknown, tokens_per_second));
   if (!options.json.empty())
-    write_json(options, score_json(options, model.lengths(), context, unknown, tokens_per_second, rows));
+    write_json(options,
+               score_json(options, model.lengths(), context, std::ssize(losses), unknown, tokens_per_second, rows));
 }
 
 // What has no effect beside other options.

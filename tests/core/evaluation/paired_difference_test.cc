@@ -97,6 +97,19 @@ TEST_F(PairedDifferenceTest, IsOverTheBytesOfTheScoredTokensAlone) {
               HasSubstr("c.h5: token_bytes[7] is 4, but " + a.string() + " has 3"));
 }
 
+TEST_F(PairedDifferenceTest, TellsTheShareOfUnknownTokensOfThoseScored) {
+  std::vector<float> nll(101, kNotANumber);
+  std::fill(nll.begin() + 1, nll.begin() + 81, 1.0F);  // of targets 7, as all are
+  const auto a = write("a.h5", nll, {.unit = "word"});
+  const auto share_with = [&](int64_t unknown) {
+    const auto b = write("b.h5", nll, {.unit = "word", .unknown_token = unknown});
+    return paired_differences({a, b}).value("unknown_share", -1.0);
+  };
+  EXPECT_EQ(share_with(-1), -1.0);
+  EXPECT_EQ(share_with(6), 0.0);
+  EXPECT_EQ(share_with(7), 1.0);
+}
+
 TEST_F(PairedDifferenceTest, HasALineForEveryEvaluationAndPair) {
   const auto a = write("a.h5", {kNotANumber, 1.0F, 2.0F}, {.unit = "byte"});
   const OrderedJson json = paired_differences({a, write("b.h5", {kNotANumber, 1.0F, 1.0F}, {.unit = "byte"})});
