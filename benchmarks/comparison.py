@@ -4,7 +4,6 @@ watched, on a machine that should be quiet."""
 import argparse
 import datetime
 import functools
-import math
 import os
 import pathlib
 import re
@@ -119,11 +118,10 @@ def call(command: list[str]) -> str:
     return done.stdout
 
 
-def bits_per_byte_of_a_nat(file: pathlib.Path, result: dict) -> float:
-    """What a nat per token is in what `segue compare` found."""
+def check_per_byte(file: pathlib.Path, result: dict) -> None:
+    """Of what `segue compare` found."""
     if not result["tokens_per_byte"]:
         sys.exit(f"{PROGRAM}: {file}: tokens_per_byte: expected a number, found {result['tokens_per_byte']}: prepare the data from text")
-    return result["tokens_per_byte"] / math.log(2)
 
 
 def busy_share(seconds: float) -> float:

@@ -71,8 +71,8 @@ void add_rates(Page& page, const ComparisonResult& result) {
     const ComparedVariant& variant = result.variants[v];
     Series series{.name = variant.name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
     for (const SweptRate::Tried& one : variant.rate->tried) {
-      const std::optional<double>& found = by_accuracy ? one.accuracy : one.loss;
-      if (found) series.points.push_back({.x = one.learning_rate, .y = *found * units.scale});
+      if (const std::optional<double> found = found_at(result, one, kind))
+        series.points.push_back({.x = one.learning_rate, .y = *found});
       if (!one.loss)
         diverged += fmt::format("{}{} at {}", diverged.empty() ? "" : ", ", variant.name, one.learning_rate);
     }
@@ -117,16 +117,17 @@ Series validation_of(const ComparisonResult& result, size_t v, Where where) {
   for (const report::ValidationPoint& point : variant.runs.front().metrics.validation) {
     const auto count = static_cast<double>(variant.runs.size());
     report::ValidationPoint mean{.step = point.step, .tokens = point.tokens};
+    double bits = 0.0;
     size_t found = 0;
     for (const report::RunData& run : variant.runs) {
       const auto same = std::ranges::find(run.metrics.validation, point.step, &report::ValidationPoint::step);
       if (same == run.metrics.validation.end()) continue;
-      mean.loss += same->loss / count;
+      bits += result.bits(same->loss, same->bits_per_byte) / count;
       mean.seconds += same->seconds / count;
       ++found;
     }
     if (found < variant.runs.size()) continue;
-    series.points.push_back({.x = where(result, variant, mean), .y = mean.loss * result.bits_per_nat()});
+    series.points.push_back({.x = where(result, variant, mean), .y = bits});
   }
   return series;
 }
@@ -175,7 +176,7 @@ Series parts_of(const ComparisonResult& result, size_t v, PartsOf parts, report:
     series.points.resize(list.size());
     for (size_t i = 0; i < list.size(); ++i) {
       series.points[i].x = 0.5 * static_cast<double>(list[i].from + list[i].to);
-      series.points[i].y += list[i].loss * result.bits_per_nat() / count;
+      series.points[i].y += result.bits(list[i].loss, list[i].bits_per_byte()) / count;
     }
   }
   return series;
@@ -247,7 +248,7 @@ std::string summary_of(const ComparisonResult& result) {
   const MeasureKind kind = result.measures().front();
   const MeasureUnits units = units_of(result, kind);
   std::optional<size_t> best;
-  const auto mean_of = [&](size_t v) { return set.find(v, kind)->values.mean(); };
+  const auto mean_of = [&](size_t v) { return set.find(v, kind)->mean(); };
   for (size_t v = 0; v < result.variants.size(); ++v) {
     if (set.find(v, kind) == nullptr) continue;
     const bool is_better =

@@ -114,11 +114,11 @@ struct MeasuredWays {
   Ways answers = {};
 };
 
-VariantMeasure measure_of(const LossesOfSeeds& way) {
-  VariantMeasure measure;
+VariantMeasure measure_of(const LossesOfSeeds& way, LossPer per = LossPer::kToken) {
+  VariantMeasure measure{.per = per};
   std::vector<LossMean> known;
   for (const std::optional<LossMean>& of_seed : way) {
-    measure.of_seeds.push_back(of_seed ? std::optional(of_seed->mean()) : std::nullopt);
+    measure.of_seeds.push_back(of_seed ? std::optional(of_seed->mean(per)) : std::nullopt);
     if (of_seed) known.push_back(*of_seed);
   }
   measure.values = LossMean::average(known);
@@ -127,9 +127,9 @@ VariantMeasure measure_of(const LossesOfSeeds& way) {
 
 // From the first variant. `points`: of all variants, null where all seeds diverged.
 void add_differences(const std::vector<VariantPoint*>& points, const MeasuredWays& ways) {
-  const auto add = [&](const Ways& of_measure, auto measure_at) {
+  const auto add = [&](const Ways& of_measure, auto measure_at, LossPer per = LossPer::kToken) {
     if (of_measure.empty()) return;
-    const std::vector<SeedDifference> differences = differences_over_seeds(of_measure);
+    const std::vector<SeedDifference> differences = differences_over_seeds(of_measure, per);
     for (size_t v = 0; v < points.size(); ++v) {
       if (points[v] == nullptr) continue;
       std::optional<SeedDifference>& difference = measure_at(*points[v]).difference;
@@ -139,10 +139,22 @@ void add_differences(const std::vector<VariantPoint*>& points, const MeasuredWay
   };
   add(ways.losses, [](VariantPoint& point) -> VariantMeasure& { return point.loss; });
   add(ways.answers, [](VariantPoint& point) -> VariantMeasure& { return *point.accuracy; });
+  const auto is_per_byte = [](const VariantPoint* point) { return point == nullptr || point->loss_per_byte; };
+  if (std::ranges::all_of(points, is_per_byte))
+    add(
+        ways.losses, [](VariantPoint& point) -> VariantMeasure& { return *point.loss_per_byte; }, LossPer::kByte);
 }
 
-// Adds what the runs of all variants found at one of the measured lengths, and returns it by seed.
-MeasuredWays add_point(ComparisonResult& result, size_t point, PairedLosses& paired) {
+// Of all variants and seeds at one of the measured lengths.
+void add_files(const ComparisonResult& result, size_t point, PairedLosses& paired) {
+  for (const ComparedVariant& variant : result.variants)
+    for (const report::RunData& run : variant.runs) paired.add(losses_file(run, point));
+}
+
+// Adds what the runs of all variants found at one of the measured lengths, and returns it by seed. `evaluation`: of the
+// first of their files, and behind them after the call.
+MeasuredWays add_point(ComparisonResult& result, size_t point,
+                       std::vector<PairedLosses::Evaluation>::const_iterator& evaluation) {
   MeasuredWays ways;
   bool tells_answers = true;
   for (const ComparedVariant& variant : result.variants) {
@@ -151,12 +163,11 @@ MeasuredWays add_point(ComparisonResult& result, size_t point, PairedLosses& pai
     auto run = variant.runs.begin();
     for (size_t s = 0; s < result.seeds.size(); ++s) {
       if (std::ranges::count(variant.diverged, result.seeds[s]) > 0) continue;
-      const bool is_told = measured_at(*run, point).answers.has_value();
-      paired.add(losses_file(*run++, point));
-      const PairedLosses::Evaluation& evaluation = paired.evaluations().back();
-      losses[s] = evaluation.losses;
-      answers[s] = evaluation.answers;
-      tells_answers = tells_answers && is_told && evaluation.answers;
+      const bool is_told = measured_at(*run++, point).answers.has_value();
+      losses[s] = evaluation->losses;
+      answers[s] = evaluation->answers;
+      tells_answers = tells_answers && is_told && evaluation->answers;
+      ++evaluation;
     }
   }
   if (!tells_answers) ways.answers.clear();
@@ -168,6 +179,7 @@ MeasuredWays add_point(ComparisonResult& result, size_t point, PairedLosses& pai
     const report::EvaluatedLength& lengths = measured_at(variant.runs.front(), point);
     VariantPoint& added = variant.points.emplace_back(VariantPoint{
         .number = point, .tgt_len = lengths.tgt_len, .mem_len = lengths.mem_len, .loss = measure_of(ways.losses[v])});
+    if (result.is_per_byte()) added.loss_per_byte = measure_of(ways.losses[v], LossPer::kByte);
     added.memory_bytes = memory_bytes_of(variant.config, added.mem_len);
     if (tells_answers) added.accuracy = measure_of(ways.answers[v]);
     points.back() = &added;
@@ -266,6 +278,7 @@ void add_tried(SweptRate& rate, const ComparedRun& run, int64_t vocab_size, cons
   if (is_measured(directory, run, kSweptEvaluation)) {
     const report::EvaluatedLength& found = evaluation_of(read, kSweptEvaluation).results.front();
     tried.loss = found.loss;
+    tried.bits_per_byte = found.bits_per_byte;
     if (found.answers) tried.accuracy = found.answers->total.accuracy;
   } else {
     steps = read.metrics.training.empty() ? 0 : read.metrics.training.back().step;
@@ -287,9 +300,11 @@ void choose_best(SweptRate& rate) {
 
 }  // namespace
 
-double ComparisonResult::bits_per_nat() const { return bits_of(tokens_per_byte > 0.0 ? tokens_per_byte : 1.0); }
+double ComparisonResult::bits(double loss, const std::optional<double>& bits_per_byte) const {
+  return is_per_byte() && bits_per_byte ? *bits_per_byte : bits_of(loss);
+}
 
-std::string ComparisonResult::bits_name() const { return "bits/" + (tokens_per_byte > 0.0 ? "byte" : unit); }
+std::string ComparisonResult::bits_name() const { return "bits/" + (is_per_byte() ? "byte" : unit); }
 
 size_t ComparisonResult::points() const {
   size_t points = 0;
@@ -303,7 +318,7 @@ std::vector<MeasureKind> ComparisonResult::measures() const {
 }
 
 const VariantMeasure* VariantPoint::find(MeasureKind kind) const {
-  if (kind == MeasureKind::kLoss) return &loss;
+  if (kind == MeasureKind::kLoss) return loss_per_byte ? &*loss_per_byte : &loss;
   return accuracy ? &*accuracy : nullptr;
 }
 
@@ -314,7 +329,7 @@ const VariantMeasure* PointSet::find(size_t variant, MeasureKind kind) const {
 MeasureUnits units_of(const ComparisonResult& result, MeasureKind kind) {
   if (kind == MeasureKind::kAccuracy)
     return {.name = "% right", .scale = 100.0, .decimals = 2, .is_higher_better = true};
-  return {.name = result.bits_name(), .scale = result.bits_per_nat(), .decimals = 4};
+  return {.name = result.bits_name(), .scale = bits_of(1.0), .decimals = 4};
 }
 
 std::vector<PointSet> point_sets(const ComparisonResult& result) {
@@ -413,12 +428,15 @@ ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<Compa
   check_points(result.variants, *first);
   PairedLosses paired;
   const size_t points = evaluation_of(*first).results.size();
-  std::vector<MeasuredWays> all;
-  for (size_t point = 0; point < points; ++point) all.push_back(add_point(result, point, paired));
-  add_as_trained(result, all);
+  for (size_t point = 0; point < points; ++point) add_files(result, point, paired);
   result.unit = paired.unit();
   result.tokens_per_byte = paired.tokens_per_byte();
   result.tokens = paired.tokens();
+  result.unknown = paired.unknown();
+  std::vector<MeasuredWays> all;
+  auto evaluation = paired.evaluations().begin();
+  for (size_t point = 0; point < points; ++point) all.push_back(add_point(result, point, evaluation));
+  add_as_trained(result, all);
   if (!all.back().answers.empty()) result.answers = paired.evaluations().back().answers->tokens();
   return result;
 }

@@ -11,6 +11,7 @@
 
 #include "base/json_text.h"
 #include "core/compare/comparison.h"
+#include "core/evaluation/loss_units.h"
 #include "core/evaluation/seed_differences.h"
 #include "core/model/distance_biases.h"
 #include "core/report/run_data.h"
@@ -43,15 +44,18 @@ struct VariantCost {
 
 // What variants are compared by.
 enum class MeasureKind : uint8_t {
-  kLoss,      // nats per token: lower is better
+  kLoss,      // nats per byte where bytes are known, else per token: lower is better
   kAccuracy,  // the share of right answers of marked data: higher is better
 };
 
 // One of them, of a variant at one of the measured lengths.
 struct VariantMeasure {
+  LossPer per = LossPer::kToken;                     // of losses: what they are over
   LossMean values = {};                              // averaged over the seeds that did not diverge
   std::vector<std::optional<double>> of_seeds = {};  // means; none where training diverged
   std::optional<SeedDifference> difference = {};  // from the first variant, which has none; none without seeds of both
+  double mean() const { return values.mean(per); }
+  std::optional<double> confidence95() const { return values.confidence95(per); }
 };
 
 // A variant at one of the measured lengths.
@@ -59,8 +63,9 @@ struct VariantPoint {
   size_t number = 0;  // of these lengths
   int64_t tgt_len = 0;
   int64_t mem_len = 0;
-  int64_t memory_bytes = 0;  // that a stream keeps with this memory, stored as in training
-  VariantMeasure loss = {};
+  int64_t memory_bytes = 0;                            // that a stream keeps with this memory, stored as in training
+  VariantMeasure loss = {};                            // nats per token
+  std::optional<VariantMeasure> loss_per_byte = {};    // nats, where bytes are known
   std::optional<VariantMeasure> accuracy = {};         // of marked data
   const VariantMeasure* find(MeasureKind kind) const;  // null: not known
 };
@@ -69,8 +74,9 @@ struct VariantPoint {
 struct SweptRate {
   struct Tried {
     double learning_rate = 0.0;
-    std::optional<double> loss = {};      // on the validation split, nats per token; none: diverged
-    std::optional<double> accuracy = {};  // there, of marked data
+    std::optional<double> loss = {};           // on the validation split, nats per token; none: diverged
+    std::optional<double> bits_per_byte = {};  // there, where bytes are known
+    std::optional<double> accuracy = {};       // there, of marked data
   };
   std::vector<Tried> tried = {};  // ascending
   size_t best = 0;                // the lowest rate when all diverged
@@ -102,11 +108,12 @@ struct ComparedVariant {
 
 struct ComparisonResult {
   std::string split = {};
-  std::vector<std::string> set = {};  // overrides of the base, of all variants
-  std::string unit = {};              // what a token is
-  double tokens_per_byte = 0.0;       // of the scored tokens; 0: not known
-  int64_t tokens = 0;                 // scored, the same of all
-  int64_t answers = 0;                // of marked data
+  std::vector<std::string> set = {};          // overrides of the base, of all variants
+  std::string unit = {};                      // what a token is
+  double tokens_per_byte = 0.0;               // of the scored tokens; 0: not known
+  int64_t tokens = 0;                         // scored, the same of all
+  std::optional<UnknownTokens> unknown = {};  // of these, where the vocabulary has an unknown token
+  int64_t answers = 0;                        // of marked data
   int64_t vocab_size = 0;
   BudgetConfig budget = {};
   std::vector<int64_t> seeds = {};  // from which all variants have ended, measured or diverged
@@ -115,9 +122,11 @@ struct ComparisonResult {
   int64_t diverged_runs = 0;
   std::vector<ComparedVariant> variants = {};
 
-  size_t points() const;                      // measured lengths; 0 when all runs diverged
-  double bits_per_nat() const;                // per byte where bytes are known, else per token
-  std::string bits_name() const;              // "bits/byte" or "bits/token"
+  size_t points() const;  // measured lengths; 0 when all runs diverged
+  bool is_per_byte() const { return tokens_per_byte > 0.0; }
+  // Of a loss in nats per token that is known per byte too, or not.
+  double bits(double loss, const std::optional<double>& bits_per_byte) const;
+  std::string bits_name() const;              // "bits/byte" where bytes are known, or "bits/token"
   std::vector<MeasureKind> measures() const;  // what is known of all, that which tells most first
 };
 
@@ -178,27 +187,35 @@ std::vector<SweptRate> swept_rates(const ComparisonPlan& plan, const std::vector
 ComparisonResult read_result(const ComparisonPlan& plan, const std::vector<ComparedRun>& runs,
                              const std::vector<SweptRate>& rates, const std::filesystem::path& directory);
 
-// {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens",
-//  "answers": of marked data, "seeds", "budget",
+// {"format": "segue-comparison", "version": 1, "split", "unit", "tokens_per_byte", "tokens", of these where there is
+//  an unknown token "unknown_tokens" and "unknown_share", "answers": of marked data, "seeds", "budget",
 //  "runs", "measured_runs", "diverged_runs", "variants": [{"name", "set", "diverged": seeds, "cost": {...},
 //    "sweep": null or {"learning_rate", "chosen_by": "loss" or "accuracy", "is_at_end", "flops", "tried":
 //    [{"learning_rate", "loss": null if it diverged, "accuracy": of marked data}]}, "losses": of each of the measured
 //    lengths, none when all seeds diverged, [{"tgt_len", "mem_len", "memory_bytes_per_stream", the losses of base units
-//    (loss_units.h), "confidence95", "seeds": nats per token, null where it diverged, "difference": null of the first
-//    variant and without seeds of both, else {"loss", "seeds": how many, "confidence95", "error_of_text",
-//    "error_of_seeds", "p", "p_adjusted", "is_significant"}, "accuracy": of marked data}], "as_trained": null, or
-//    likewise of the lengths of its training, where they differ between variants}]}
+//    (loss_units.h), "per_byte": null where bytes are not known, else "bits" with "confidence95", "seeds" and
+//    "difference" as here, all in bits per byte and from the regions' bytes, "confidence95", "seeds": nats per token,
+//    null where it diverged, "difference": null of the first variant and without seeds of both, else {"loss", "seeds":
+//    how many, "confidence95", "error_of_text", "error_of_seeds", "p", "p_adjusted", "is_significant"}, "accuracy": of
+//    marked data}], "as_trained": null, or likewise of the lengths of its training, where they differ between
+//    variants}]}
 //   accuracy: {"answers": how many, "accuracy": the share of them that was right, "confidence95", "seeds",
 //   "difference":
 //    likewise, with "accuracy" in place of "loss", "by_examples": of every run of examples [{"tokens", "traits",
 //    "answers", "accuracy": the mean over seeds, "seeds"}], "by_distance": likewise of "from" to "to" tokens}
-// Losses, their differences and errors are in nats per token; what is not known is null.
+// Losses, their differences and errors are in nats per token but for "per_byte"; what is not known is null.
 OrderedJson result_json(const ComparisonResult& result);
 
-// "better", "worse", "not significant", or why that cannot be told.
+// What a learning rate that was tried found, in the units of the measure; none: diverged, or not known.
+std::optional<double> found_at(const ComparisonResult& result, const SweptRate::Tried& tried, MeasureKind kind);
+
+// ", 3.21 % of them unknown to the vocabulary", of the scored tokens; empty where there is no unknown token.
+std::string unknown_share_text(const ComparisonResult& result);
+
 // "94.47, 96.50, 10.53": of each seed that did not diverge.
 std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units);
 
+// "better", "worse", "not significant", or why that cannot be told.
 std::string verdict_of(const SeedDifference& difference, const MeasureUnits& units);
 
 // "2 of 3 seeds diverged"; empty when none did.

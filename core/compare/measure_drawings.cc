@@ -49,7 +49,7 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
     const ComparedVariant& variant = result.variants[v];
     std::string value, above, p, verdict = divergence_of(result, variant), of_seeds, segment, memory;
     if (const VariantMeasure* measure = set.find(v, kind)) {
-      value = value_text(measure->values.mean(), measure->values.confidence95(), units);
+      value = value_text(measure->mean(), measure->confidence95(), units);
       of_seeds = text_of_seeds(*measure, units);
       segment = human_count(set.points[v]->tgt_len);
       memory = human_count(set.points[v]->mem_len);
@@ -140,8 +140,9 @@ void add_set(Page& page, const ComparisonResult& result, const PointSet& set, Me
                              ? "of the text alone, as one seed says nothing of others"
                              : "of both other text of this kind and other seeds, and a ring for each seed";
   const report::IntervalChart chart = differences_of(result, set, kind);
-  const std::string what = kind == MeasureKind::kAccuracy ? human_count(result.answers) + " answers"
-                                                          : human_count(result.tokens) + " tokens";
+  const std::string what = kind == MeasureKind::kAccuracy
+                               ? human_count(result.answers) + " answers"
+                               : human_count(result.tokens) + " tokens" + unknown_share_text(result);
   if (!chart.intervals.empty())
     page.figure(
         {.charts = {chart},
@@ -171,7 +172,7 @@ void add_lengths(Page& page, const ComparisonResult& result, MeasureKind kind) {
     Series series{
         .name = result.variants[v].name, .colour = static_cast<int64_t>(v), .has_markers = true, .points = {}};
     for (const VariantPoint& point : result.variants[v].points)
-      series.points.push_back({.x = reach_of(point), .y = point.find(kind)->values.mean() * units.scale});
+      series.points.push_back({.x = reach_of(point), .y = point.find(kind)->mean() * units.scale});
     std::ranges::sort(series.points, {}, &report::Point::x);
     if (std::ranges::adjacent_find(series.points, {}, &report::Point::x) != series.points.end()) return;
     plot.series.push_back(std::move(series));

@@ -46,24 +46,36 @@ OrderedJson sweep_json(const std::optional<SweptRate>& rate) {
           {"tried", std::move(tried)}};
 }
 
-OrderedJson difference_json(const std::optional<SeedDifference>& difference, const char* name) {
+OrderedJson scaled(const std::optional<double>& value, double scale) {
+  return value ? OrderedJson(*value * scale) : OrderedJson();
+}
+
+// `scale`: of a nat, in what is written.
+OrderedJson difference_json(const std::optional<SeedDifference>& difference, const char* name, double scale) {
   if (!difference) return {};
-  return {{name, difference->mean},
+  return {{name, difference->mean * scale},
           {"seeds", difference->seeds},
-          {"confidence95", known(difference->confidence95)},
-          {"error_of_text", known(difference->error_of_text)},
-          {"error_of_seeds", known(difference->error_of_seeds)},
+          {"confidence95", scaled(difference->confidence95, scale)},
+          {"error_of_text", scaled(difference->error_of_text, scale)},
+          {"error_of_seeds", scaled(difference->error_of_seeds, scale)},
           {"p", known(difference->p)},
           {"p_adjusted", known(difference->p_adjusted)},
           {"is_significant", difference->is_significant()}};
 }
 
 // All but the mean itself.
-void add_measure(OrderedJson& json, const VariantMeasure& measure, const char* name) {
-  json["confidence95"] = known(measure.values.confidence95());
+void add_measure(OrderedJson& json, const VariantMeasure& measure, const char* name, double scale = 1.0) {
+  json["confidence95"] = scaled(measure.confidence95(), scale);
   json["seeds"] = OrderedJson::array();
-  for (const std::optional<double>& of_seed : measure.of_seeds) json["seeds"].push_back(known(of_seed));
-  json["difference"] = difference_json(measure.difference, name);
+  for (const std::optional<double>& of_seed : measure.of_seeds) json["seeds"].push_back(scaled(of_seed, scale));
+  json["difference"] = difference_json(measure.difference, name, scale);
+}
+
+OrderedJson per_byte_json(const std::optional<VariantMeasure>& loss) {
+  if (!loss) return {};
+  OrderedJson json{{"bits", bits_of(loss->mean())}};
+  add_measure(json, *loss, "bits", bits_of(1.0));
+  return json;
 }
 
 OrderedJson point_json(const ComparisonResult& result, const ComparedVariant& variant, const VariantPoint& point,
@@ -71,6 +83,7 @@ OrderedJson point_json(const ComparisonResult& result, const ComparedVariant& va
   OrderedJson json{
       {"tgt_len", point.tgt_len}, {"mem_len", point.mem_len}, {"memory_bytes_per_stream", point.memory_bytes}};
   add_loss(json, point.loss.values.loss(), units);
+  json["per_byte"] = per_byte_json(point.loss_per_byte);
   add_measure(json, point.loss, "loss");
   if (!point.accuracy) return json;
   OrderedJson& accuracy = json["accuracy"];
@@ -119,7 +132,7 @@ std::string describe_set(const ComparisonResult& result, const PointSet& set, Me
       continue;
     }
     text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, set.points[v]->tgt_len, set.points[v]->mem_len,
-                        padded(plus_minus(measure->values.mean(), measure->values.confidence95(), units, false), 18));
+                        padded(plus_minus(measure->mean(), measure->confidence95(), units, false), 18));
     const std::optional<SeedDifference>& difference = measure->difference;
     if (difference) {
       const std::optional<double>& p = difference->p_adjusted;
@@ -160,10 +173,9 @@ std::string describe_rates(const ComparisonResult& result) {
     text +=
         fmt::format("{:<{}}{:>14}{:>10.3g}  ", variant.name, name, variant.rate->learning_rate(), variant.rate->flops);
     for (const SweptRate::Tried& one : variant.rate->tried) {
-      const bool is_right = variant.rate->chosen_by == MeasureKind::kAccuracy;
-      const MeasureUnits units = units_of(result, variant.rate->chosen_by);
-      const std::optional<double>& found = is_right ? one.accuracy : one.loss;
-      text += found ? fmt::format("{}: {:.{}f}  ", one.learning_rate, *found * units.scale, units.decimals)
+      const std::optional<double> found = found_at(result, one, variant.rate->chosen_by);
+      const int decimals = units_of(result, variant.rate->chosen_by).decimals;
+      text += found ? fmt::format("{}: {:.{}f}  ", one.learning_rate, *found, decimals)
                     : fmt::format("{}: diverged  ", one.learning_rate);
     }
     const bool tells_end = variant.rate->tells_ends() && variant.rate->is_at_end();
@@ -207,14 +219,15 @@ OrderedJson result_json(const ComparisonResult& result) {
       {"set", result.set},
       {"unit", result.unit},
       {"tokens_per_byte", result.tokens_per_byte > 0.0 ? OrderedJson(result.tokens_per_byte) : OrderedJson()},
-      {"tokens", result.tokens},
-      {"answers", result.answers > 0 ? OrderedJson(result.answers) : OrderedJson()},
-      {"seeds", result.seeds},
-      {"budget", write_fields(result.budget)},
-      {"runs", result.runs},
-      {"measured_runs", result.measured_runs},
-      {"diverged_runs", result.diverged_runs},
-      {"variants", OrderedJson::array()}};
+      {"tokens", result.tokens}};
+  add_unknown(json, result.unknown);
+  json.update({{"answers", result.answers > 0 ? OrderedJson(result.answers) : OrderedJson()},
+               {"seeds", result.seeds},
+               {"budget", write_fields(result.budget)},
+               {"runs", result.runs},
+               {"measured_runs", result.measured_runs},
+               {"diverged_runs", result.diverged_runs},
+               {"variants", OrderedJson::array()}});
   for (const ComparedVariant& variant : result.variants) {
     OrderedJson losses = OrderedJson::array();
     for (const VariantPoint& point : variant.points) losses.push_back(point_json(result, variant, point, units));
@@ -254,6 +267,16 @@ std::string rates_title(const ComparisonResult& result) {
                      kind == MeasureKind::kAccuracy ? "right answers in %" : units_of(result, kind).name);
 }
 
+std::optional<double> found_at(const ComparisonResult& result, const SweptRate::Tried& tried, MeasureKind kind) {
+  const double scale = units_of(result, kind).scale;
+  if (kind == MeasureKind::kAccuracy) return tried.accuracy ? std::optional(*tried.accuracy * scale) : std::nullopt;
+  return tried.loss ? std::optional(result.bits(*tried.loss, tried.bits_per_byte)) : std::nullopt;
+}
+
+std::string unknown_share_text(const ComparisonResult& result) {
+  return result.unknown ? fmt::format(", {} of them unknown to the vocabulary", percent_of(*result.unknown)) : "";
+}
+
 std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units) {
   std::vector<std::string> parts;
   for (const std::optional<double>& of_seed : measure.of_seeds)
@@ -281,7 +304,8 @@ std::string describe_result(const ComparisonResult& result) {
   text += fmt::format("; compared: {} variants from seed{} {}", result.variants.size(),
                       result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));
   if (result.points() == 0) return text + ", all of which diverged\n" + describe_rates(result);
-  text += fmt::format(", by {} tokens of split {}, the same of all\n", human_count(result.tokens), result.split);
+  text += fmt::format(", by {} tokens of split {}, the same of all{}\n", human_count(result.tokens), result.split,
+                      unknown_share_text(result));
   for (const MeasureKind kind : result.measures())
     for (const PointSet& set : point_sets(result)) text += describe_set(result, set, kind);
   return text + describe_costs(result) + describe_rates(result) + footnotes(result);

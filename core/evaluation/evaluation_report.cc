@@ -22,7 +22,7 @@ OrderedJson or_null(const std::optional<double>& value) { return value ? Ordered
 void add_per_byte(OrderedJson& line, const LossMean& losses) {
   const std::optional<double> bits = bits_per_byte(losses.loss());
   if (!bits) return;
-  const std::optional<double> confidence = losses.confidence95_per_byte();
+  const std::optional<double> confidence = losses.confidence95(LossPer::kByte);
   line["bits_per_byte"] = *bits;
   line["bits_per_byte_confidence95"] = confidence ? OrderedJson(bits_of(*confidence)) : OrderedJson();
 }

@@ -60,19 +60,21 @@ int64_t LossMean::tokens() const { return std::accumulate(counts_.begin(), count
 
 int64_t LossMean::bytes() const { return std::accumulate(bytes_.begin(), bytes_.end(), int64_t{0}); }
 
-double LossMean::mean() const { return loss().per_token; }
+double LossMean::mean(LossPer per) const {
+  const MeanLoss over = loss();
+  return per == LossPer::kToken ? over.per_token : over.per_byte.value();
+}
 
 MeanLoss LossMean::loss() const {
   return mean_loss(std::accumulate(sums_.begin(), sums_.end(), 0.0), tokens(), bytes());
 }
 
-std::optional<double> LossMean::confidence95() const { return half_width95(standard_error()); }
+std::optional<double> LossMean::confidence95(LossPer per) const { return half_width95(standard_error(per)); }
 
-std::optional<double> LossMean::confidence95_per_byte() const {
-  return loss().per_byte ? half_width95(error_over(bytes_)) : std::nullopt;
+std::optional<StandardError> LossMean::standard_error(LossPer per) const {
+  if (per == LossPer::kToken) return error_over(counts_);
+  return bytes() > 0 ? error_over(bytes_) : std::nullopt;
 }
-
-std::optional<StandardError> LossMean::standard_error() const { return error_over(counts_); }
 
 std::optional<StandardError> LossMean::error_over(const Counts& counts) const {
   Deviations deviations;

@@ -26,6 +26,9 @@ struct StandardError {
   double degrees_of_freedom = 0.0;
 };
 
+// What a mean loss is over.
+enum class LossPer : uint8_t { kToken, kByte };
+
 class LossMean {
  public:
   static constexpr int64_t kRegions = 64;
@@ -36,12 +39,12 @@ class LossMean {
   void add(int64_t region, double nll, int64_t bytes = 0);
   int64_t tokens() const;
   int64_t bytes() const;  // 0: not known
-  double mean() const;    // nats per token
+  // Nats per token, or per byte, whose number is then to be known.
+  double mean(LossPer per = LossPer::kToken) const;
   MeanLoss loss() const;
-  // None when fewer than five regions hold tokens.
-  std::optional<StandardError> standard_error() const;
-  std::optional<double> confidence95() const;           // half width in nats per token, likewise
-  std::optional<double> confidence95_per_byte() const;  // likewise, and none where bytes are not known
+  // In nats; none when fewer than five regions hold tokens, and per byte where bytes are not known.
+  std::optional<StandardError> standard_error(LossPer per = LossPer::kToken) const;
+  std::optional<double> confidence95(LossPer per = LossPer::kToken) const;  // half width, likewise
 
   // How far the losses are above those of another result at the same tokens. Its confidence is far narrower than that
   // of either, as both met the same text. None when the regions hold different numbers of tokens.

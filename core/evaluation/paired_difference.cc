@@ -28,7 +28,7 @@ OrderedJson half_width(const LossMean& losses) {
 
 void add_half_width_per_byte(OrderedJson& json, const LossMean& losses) {
   if (!losses.loss().per_byte) return;
-  const std::optional<double> confidence = losses.confidence95_per_byte();
+  const std::optional<double> confidence = losses.confidence95(LossPer::kByte);
   json["bits_per_byte_confidence95"] = confidence ? OrderedJson(bits_of(*confidence)) : OrderedJson();
 }
 
@@ -73,7 +73,9 @@ OrderedJson difference_of(const std::vector<PairedLosses::Evaluation>& evaluated
   if (const std::optional<double> per_byte = bits_per_byte(difference->loss())) json["bits_per_byte"] = *per_byte;
   json["confidence95"] = half_width(*difference);
   add_half_width_per_byte(json, *difference);
-  const bool is_sure = confidence && std::abs(loss) > *confidence;
+  // By what is shown: of bits per byte, where bytes are known.
+  const LossPer per = difference->loss().per_byte ? LossPer::kByte : LossPer::kToken;
+  const bool is_sure = confidence && std::abs(difference->mean(per)) > difference->confidence95(per).value();
   json["lower"] = is_sure ? OrderedJson(name_of(loss < 0.0 ? first : second)) : OrderedJson();
   if (const OrderedJson answers =
           answers_difference(evaluated[first], evaluated[second], name_of(first), name_of(second));

@@ -24,7 +24,8 @@ namespace segue {
 //    many, "accuracy", "confidence95"}}],
 //  "differences": of every pair [{"first", "second": names, "loss", "bits_per_token", "bits_per_byte", "confidence95",
 //    "bits_per_byte_confidence95",
-//    "lower": name of the one whose loss is lower, null where the interval holds 0, "answers": where both tell right
+//    "lower": name of the one whose loss is lower, null where the interval (per byte, where bytes are known) holds
+//    0, "answers": where both tell right
 //    ones {"accuracy", "confidence95", "higher": likewise}}]}
 // "confidence95" is half the width of the interval, in nats per token, the other in bits per byte; null where the
 // tokens are too few for one. Throws UsageError unless there are 2 to 26 files, and DataError naming two files and how

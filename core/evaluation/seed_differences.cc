@@ -57,7 +57,7 @@ StandardError error_over_seeds(std::span<const double> of_seeds, double mean) {
 }
 
 // From the seeds that both have.
-SeedDifference difference_of(const LossesOfSeeds& way, const LossesOfSeeds& reference) {
+SeedDifference difference_of(const LossesOfSeeds& way, const LossesOfSeeds& reference, LossPer per) {
   std::vector<LossMean> of_way;
   std::vector<LossMean> of_reference;
   std::vector<double> differences;
@@ -65,15 +65,15 @@ SeedDifference difference_of(const LossesOfSeeds& way, const LossesOfSeeds& refe
     if (!way[s] || !reference[s]) continue;
     of_way.push_back(*way[s]);
     of_reference.push_back(*reference[s]);
-    differences.push_back(way[s]->mean() - reference[s]->mean());
+    differences.push_back(way[s]->mean(per) - reference[s]->mean(per));
   }
   SeedDifference found{.seeds = std::ssize(differences)};
   if (found.seeds == 0) return found;
   const std::optional<LossMean> losses = LossMean::average(of_way).above(LossMean::average(of_reference));
   if (!losses) throw ContractError("seeds: ways of training that score other tokens");
-  found.mean = losses->mean();
+  found.mean = losses->mean(per);
   Errors errors;
-  if (const std::optional<StandardError> text = losses->standard_error()) {
+  if (const std::optional<StandardError> text = losses->standard_error(per)) {
     found.error_of_text = text->value;
     errors.push_back(*text);
   }
@@ -90,11 +90,11 @@ SeedDifference difference_of(const LossesOfSeeds& way, const LossesOfSeeds& refe
 
 }  // namespace
 
-std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds> ways) {
+std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds> ways, LossPer per) {
   check_seeds(ways);
   std::vector<SeedDifference> differences;
   if (ways.size() < 2) return differences;
-  for (const LossesOfSeeds& way : ways.subspan(1)) differences.push_back(difference_of(way, ways.front()));
+  for (const LossesOfSeeds& way : ways.subspan(1)) differences.push_back(difference_of(way, ways.front(), per));
   adjust_by_holm(differences);
   return differences;
 }

@@ -47,9 +47,10 @@ struct SeedDifference {
   bool is_significant() const { return p_adjusted.value_or(1.0) < 0.05; }
 };
 
-// `ways` [ways][seeds], the same seeds in the same order. The differences of all but the first from the first, their p
-// adjusted. Throws ContractError unless all have as many seeds, at least one, and score the same tokens.
-std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds> ways);
+// `ways` [ways][seeds], the same seeds in the same order. The differences of all but the first from the first, in nats
+// per token or per byte, their p adjusted. Throws ContractError unless all have as many seeds, at least one, and score
+// the same tokens.
+std::vector<SeedDifference> differences_over_seeds(std::span<const LossesOfSeeds> ways, LossPer per = LossPer::kToken);
 
 // Half the width of the interval of a mean over seeds, with what other seeds alone make uncertain; none of one seed.
 std::optional<double> confidence95_over_seeds(std::span<const double> of_seeds);

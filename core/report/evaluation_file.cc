@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -25,7 +26,8 @@ LossOfPart read_part(const JsonNode& node, const char* from, const char* to) {
           .tokens = node.at("tokens").integer(),
           .bytes = node.find_integer("bytes").value_or(0),
           .loss = node.at("loss").number(),
-          .confidence95 = node.find_number("confidence95").value_or(0.0)};
+          .confidence95 = node.find_number("confidence95").value_or(0.0),
+          .bits95 = node.find_number("bits_per_byte_confidence95")};
 }
 
 std::vector<LossOfPart> read_parts(const JsonNode& result, const char* key, const char* from, const char* to) {
@@ -125,17 +127,20 @@ EvaluatedLength read_result(const JsonNode& node) {
                          .context = node.at("context").integer(),
                          .tokens = node.at("tokens").integer(),
                          .bytes = node.find_integer("bytes").value_or(0),
+                         .unknown_tokens = node.find_integer("unknown_tokens"),
                          .loss = node.at("loss").number(),
                          .confidence95 = node.find_number("confidence95").value_or(0.0),
-                         .unknown_tokens = node.find_integer("unknown_tokens"),
+                         .bits95 = node.find_number("bits_per_byte_confidence95"),
                          .bits_per_byte = node.find_number("bits_per_byte"),
                          .tokens_per_second = node.find_number("tokens_per_second").value_or(0.0),
                          .by_position = read_parts(node, "by_position", "position", "position"),
                          .by_context = read_parts(node, "by_context", "from", "to"),
                          .per_token = node.find_text("per_token")};
   if (const std::optional<JsonNode> same_length = node.find("same_length")) result.same_length = same_length->boolean();
-  if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null())
+  if (const std::optional<JsonNode> above = node.find("above_baseline"); above && !above->is_null()) {
     result.difference95 = above->find_number("confidence95");
+    result.difference_bits95 = above->find_number("bits_per_byte_confidence95");
+  }
   if (const std::optional<JsonNode> answers = node.find("answers")) result.answers = read_answers(*answers);
   if (const std::optional<JsonNode> attention = node.find("attention"); attention && !attention->is_null())
     result.attention = read_attention(*attention);
@@ -201,10 +206,17 @@ EffectiveContextModel read_model(const JsonNode& node, const std::vector<double>
 
 }  // namespace
 
+std::optional<double> LossOfPart::bits_per_byte() const {
+  if (bytes <= 0) return std::nullopt;
+  return loss * static_cast<double>(tokens) / static_cast<double>(bytes) / std::numbers::ln2;
+}
+
 std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is_enough) {
   std::vector<LossOfPart> groups;
   LossOfPart group;
-  double variance = 0.0;  // of the sum of losses, times a constant
+  double variance = 0.0;       // of the sum of losses, times a constant
+  double bits_variance = 0.0;  // likewise, per byte
+  bool tells_bits = true;
   for (const LossOfPart& part : parts) {
     const auto tokens = static_cast<double>(part.tokens);
     if (group.tokens == 0) group.from = part.from;
@@ -213,12 +225,17 @@ std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is
     group.bytes += part.bytes;
     group.loss += tokens * part.loss;
     variance += (tokens * part.confidence95) * (tokens * part.confidence95);
+    const double bits = static_cast<double>(part.bytes) * part.bits95.value_or(0.0);
+    bits_variance += bits * bits;
+    tells_bits = tells_bits && part.bits95;
     if (group.tokens == 0 || (!is_enough(group) && &part != &parts.back())) continue;
     group.loss /= static_cast<double>(group.tokens);
     group.confidence95 = std::sqrt(variance) / static_cast<double>(group.tokens);
+    if (tells_bits && group.bytes > 0) group.bits95 = std::sqrt(bits_variance) / static_cast<double>(group.bytes);
     groups.push_back(group);
     group = {};
-    variance = 0.0;
+    variance = bits_variance = 0.0;
+    tells_bits = true;
   }
   return groups;
 }

@@ -21,6 +21,8 @@ struct LossOfPart {
   int64_t bytes = 0;  // of text that these tokens stand for; 0: not known
   double loss = 0.0;
   double confidence95 = 0.0;
+  std::optional<double> bits95 = {};            // half width in bits per byte; none: not known
+  std::optional<double> bits_per_byte() const;  // of the text of these tokens
 };
 
 // Neighbouring parts joined until each group is enough: the means of their losses by tokens, and confidence as if they
@@ -88,11 +90,13 @@ struct EvaluatedLength {
   bool same_length = false;
   int64_t context = 0;  // most tokens that a token could attend to
   int64_t tokens = 0;
-  int64_t bytes = 0;  // of text that these tokens stand for; 0: not known
+  int64_t bytes = 0;                           // of text that these tokens stand for; 0: not known
+  std::optional<int64_t> unknown_tokens = {};  // of these, to the vocabulary; none: it has no unknown token
   double loss = 0.0;
   double confidence95 = 0.0;
-  std::optional<int64_t> unknown_tokens = {};  // of these, to the vocabulary; none: it has no unknown token
-  std::optional<double> difference95 = {};  // of what it is above the baseline, at the same tokens
+  std::optional<double> bits95 = {};             // likewise in bits per byte
+  std::optional<double> difference_bits95 = {};  // likewise of the difference
+  std::optional<double> difference95 = {};       // of what it is above the baseline, at the same tokens
   std::optional<double> bits_per_byte = {};
   double tokens_per_second = 0.0;            // 0: not stated
   std::vector<LossOfPart> by_position = {};  // from == to

@@ -93,7 +93,9 @@ double value_of(const EvaluatedLength& result, const LossUnit& unit) {
 
 // The confidence of the difference to the run's baseline where it is known: all lengths met the same text.
 double spread_of(const EvaluatedLength& result, const LossUnit& unit) {
-  return result.difference95.value_or(result.confidence95) * unit.scale(result.loss, result.bits_per_byte);
+  const double scale = unit.scale(result.loss, result.bits_per_byte);
+  return result.difference95 ? unit.spread(*result.difference95, result.difference_bits95, scale)
+                             : unit.spread(result.confidence95, result.bits95, scale);
 }
 
 using LengthOf = int64_t (*)(const EvaluatedLength&);
@@ -149,30 +151,27 @@ Plot plot_of(const std::vector<LengthCurve>& curves, LengthOf length, const Loss
   return plot;
 }
 
-Table table_of(const std::vector<LengthCurve>& curves) {
-  Table table{.head = {"results of", "split", "mode", "memory", "segment", "context", "tokens", "loss, nats/token",
-                       // The share of the scored tokens; empty where the vocabulary has no unknown token.
-                       std::string unknown_text(const EvaluatedLength& result){
-                           return result.unknown_tokens ? percent_of(UnknownTokens{.count = *result.unknown_tokens,
-                                                                                   .scored = result.tokens})
-                                                        : "";
+// The share of the scored tokens; empty where the vocabulary has no unknown token.
+std::string unknown_text(const EvaluatedLength& result) {
+  return result.unknown_tokens ? percent_of(UnknownTokens{.count = *result.unknown_tokens, .scored = result.tokens})
+                               : "";
 }
 
-"\xC2\xB1 95 %", "bits/byte", "unknown", "tokens/s"
-}  // namespace
-, .rows = {}
-};  // namespace segue::report
-for (const LengthCurve& curve : curves) {
-  for (const EvaluatedLength& result : curve.results) {
-    table.rows.push_back({curve.run->name + ", " + curve.evaluation->name, curve.evaluation->split,
-                          result.is_recomputed ? fmt::format("windows, stride {}", result.stride) : "memory",
-                          human_count(result.mem_len), human_count(result.tgt_len), human_count(result.context),
-                          human_count(result.tokens), fixed(result.loss, 5), fixed(result.confidence95, 5),
-                          result.bits_per_byte ? fixed(*result.bits_per_byte, 5) : "", unknown_text(result),
-                          result.tokens_per_second > 0.0 ? significant(result.tokens_per_second, 4) : ""});
+Table table_of(const std::vector<LengthCurve>& curves) {
+  Table table{.head = {"results of", "split", "mode", "memory", "segment", "context", "tokens", "loss, nats/token",
+                       "\xC2\xB1 95 %", "bits/byte", "unknown", "tokens/s"},
+              .rows = {}};
+  for (const LengthCurve& curve : curves) {
+    for (const EvaluatedLength& result : curve.results) {
+      table.rows.push_back({curve.run->name + ", " + curve.evaluation->name, curve.evaluation->split,
+                            result.is_recomputed ? fmt::format("windows, stride {}", result.stride) : "memory",
+                            human_count(result.mem_len), human_count(result.tgt_len), human_count(result.context),
+                            human_count(result.tokens), fixed(result.loss, 5), fixed(result.confidence95, 5),
+                            result.bits_per_byte ? fixed(*result.bits_per_byte, 5) : "", unknown_text(result),
+                            result.tokens_per_second > 0.0 ? significant(result.tokens_per_second, 4) : ""});
+    }
   }
-}
-return table;
+  return table;
 }
 
 // Describes the first curve: where it starts, how low it gets, and whether that is beyond what was trained.

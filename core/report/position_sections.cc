@@ -108,7 +108,8 @@ Series series_of(const PlacedResult& placed, const std::vector<LossOfPart>& list
                 .points = {}};
   for (const LossOfPart& part : list) {
     const double scale = unit.scale(part.tokens, part.bytes, placed.result->loss, placed.result->bits_per_byte);
-    Point point{.x = middle_of(part), .y = scale * part.loss, .spread = scale * part.confidence95};
+    Point point{
+        .x = middle_of(part), .y = scale * part.loss, .spread = unit.spread(part.confidence95, part.bits95, scale)};
     if (list.size() <= kMostTitledPoints)
       point.title = fmt::format("{}\n{} {}\n{}", placed.name, what, position_text(part), unit.text(point.y));
     series.points.push_back(std::move(point));

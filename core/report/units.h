@@ -28,6 +28,11 @@ class LossUnit {
   }
   // The same of some tokens, which stand for so many bytes of text; by the mean loss of all where that is not known.
   double scale(int64_t tokens, int64_t bytes, double loss, const std::optional<double>& bits_per_byte) const;
+  // Half the width of an interval: `bits95` in bits per byte where that is shown and known, else `confidence95`, which
+  // is in nats per token, by the scale.
+  double spread(double confidence95, const std::optional<double>& bits95, double scale) const {
+    return per_byte_ && bits95 ? *bits95 : confidence95 * scale;
+  }
   // "1.9214 bits per byte"
   std::string text(double value) const;
 

@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from job import Job, require
-from program import check, read_evaluation
+from program import TINY_MODEL, check, read_evaluation
 
 GPT2 = str(pathlib.Path(__file__).resolve().parents[1] / "data_pipeline" / "tokenizer" / "ready_made" / "gpt2.json")
 
@@ -125,6 +125,76 @@ def test_differences(job):
     check(difference["bits_per_byte_confidence95"] > 0.0, f"the interval of a difference: {difference}")
 
 
+def test_one_estimator(job):
+    """The intervals of a comparison are those that an evaluation and a paired difference of the same losses have."""
+    job.config("base.json", data={"path": "data"}, model=TINY_MODEL, training={"batch_size": 2, "tgt_len": 16},
+               evaluation={"interval": 0})
+    job.config("pair.json", base="base.json", budget={"amount": 400}, seeds=[1], measure={"mem_len": [8], "batch_size": 1},
+               variants=[{"name": "memory"}, {"name": "memoryless", "set": ["model.mem_len=0"]}])
+    output, _ = job.run("compare", "pair.json", "--output", "pair", "--quiet")
+    with open(job.path("pair", "result.json")) as file:
+        compared = json.load(file)
+    files = []
+    for variant in compared["variants"]:
+        directory = job.path("pair", "runs", f"{variant['name']}-1", "evaluations", "compare")
+        evaluated, found = read_evaluation(directory)["results"][0], variant["losses"][0]
+        check(found["per_byte"]["bits"] == found["bits_per_byte"], f"bits per byte: {found}")
+        for ours, theirs in ((found["confidence95"], evaluated["confidence95"]),
+                             (found["per_byte"]["confidence95"], evaluated["bits_per_byte_confidence95"])):
+            check(math.isclose(ours, theirs, rel_tol=1e-6), f"{variant['name']}: ± {ours}, in its evaluation {theirs}")
+        files.append(os.path.join(directory, evaluated["per_token"]))
+    job.run("paired-difference", files[1], files[0], "--output", "pair.json.difference")
+    with open(job.path("pair.json.difference")) as file:
+        paired = json.load(file)["differences"][0]
+    difference = compared["variants"][1]["losses"][0]
+    for ours, theirs in ((difference["difference"]["loss"], paired["loss"]),
+                         (difference["difference"]["confidence95"], paired["confidence95"]),
+                         (difference["per_byte"]["difference"]["bits"], paired["bits_per_byte"]),
+                         (difference["per_byte"]["difference"]["confidence95"], paired["bits_per_byte_confidence95"])):
+        check(math.isclose(ours, theirs, rel_tol=1e-9), f"a difference: {ours}, paired {theirs}")
+    scaled = difference["confidence95"] * compared["tokens_per_byte"] / math.log(2)
+    check(abs(scaled / difference["per_byte"]["confidence95"] - 1) > 0.02, "a text on which both estimators agree shows nothing")
+    shown = f"{difference['per_byte']['difference']['bits']:+.4f} ± {difference['per_byte']['difference']['confidence95']:.4f}"
+    check("bits/byte" in output and shown in output, f"expected {shown}:\n{output}")
+
+
+def test_unknown(job):
+    """The share of the unknown word is of the very tokens that were scored."""
+    job.write("train.txt", "the cat sat on the mat\n" * 300)
+    job.write("test.txt", "the cat sat on a mat\n" * 40 + "some dog lay by the door\n" * 40)
+    job.run("prepare", "--tokenizer", "word", "--train", "train.txt", "--test", "test.txt", "--output", "unknown")
+    unknown = 0  # the first of the vocabulary, without a mark of lines
+    job.write_config(data={"path": "unknown"}, training={"batch_size": 2, "tgt_len": 16, "max_step": 2},
+                     evaluation={"interval": 1, "max_tokens": 300, "split": "test", "batch_size": 1})
+    shutil.rmtree(job.path("run"), ignore_errors=True)
+    _, errors = job.run("train", "config.json", "--run", "run")
+    with open(job.path("run", "metrics.jsonl")) as file:
+        line = next(line for line in map(json.loads, file) if "evaluation" in line)
+    check(f"unknown {100 * line['unknown_share']:.3g} %" in errors, errors)
+    for ranks, options in ((1, ["--max-tokens", 200]), (2, ["--mem-len", "0,8", "--batch-size", 3, "--warm-up", 24])):
+        shown, _ = job.run_ranks(ranks, "eval", "--checkpoint", "run", "--data", "unknown", "--per-token", "--output",
+                                 "run/evaluations/unknown", *options)
+        results = read_evaluation(job.path("run", "evaluations", "unknown"))["results"]
+        shares = [result["unknown_share"] for result in results]
+        for result in results:
+            file = os.path.join("run", "evaluations", "unknown", result["per_token"])
+            targets = [target for target, loss in zip(row(job, "targets", file, "i"), row(job, "nll", file, "f"))
+                       if not math.isnan(loss)]
+            expected = targets.count(unknown)
+            check((result["unknown_tokens"], result["unknown_share"]) == (expected, expected / len(targets)), f"{options}: {result}")
+            check(f"{100 * result['unknown_share']:.3g} %" in shown and "unknown" in shown, shown)
+    job.run("report", "run", "--output", "page.html")
+    with open(job.path("page.html")) as file:
+        page = file.read()
+    check(">unknown</th>" in page and f"{100 * result['unknown_share']:.3g} %" in page, "the page says no share")
+    for share, of in ((line["unknown_share"], "split test in training"), (shares[0], "evaluation unknown (split test)")):
+        check(f"{100 * share:.3g} % of those of {of}" in page, f"the page says no share of {of}")
+    job.run("prepare", "--train", "train.txt", "--test", "test.txt", "--output", "bytes")
+    job.run("train", "config.json", "--set", "data.path=bytes", "--run", "bytes-run", "--quiet")
+    shown, _ = job.run("eval", "--checkpoint", "bytes-run", "--data", "bytes", "--output", "of-bytes")
+    check("unknown" not in shown and "unknown_share" not in read_evaluation(job.path("of-bytes"))["results"][0], shown)
+
+
 def test_marks(job):
     """Of examples of which only the answer's pieces are scored, a result that is over the bytes of these; and where nobody
     knows the bytes, none."""
@@ -167,8 +237,10 @@ def main():
         test_every_way_of_scoring(job, kind, text)
         if kind == "word":
             test_differences(job)
+            test_one_estimator(job)
         if kind == "sentencepiece":
             test_marks(job)
+    test_unknown(job)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,24 @@ TEST(SeedDifferences, OfTwoWaysAreAsUncertainAsTheMeanOfTheSeeds) {
   EXPECT_NEAR(found[0].confidence95.value_or(0.0), 4.3027 * 0.1 / std::sqrt(3.0), 1e-5);
 }
 
+// Of one seed the interval is that of the text, whichever unit it is in.
+TEST(SeedDifferences, OfOneSeedHaveTheIntervalOfThePairedDifference) {
+  Ways ways(2, LossesOfSeeds(1, LossMean()));
+  for (int64_t region = 0; region < LossMean::kRegions; ++region) {
+    const auto bytes = 1 + 7 * region % 29;
+    ways[0][0]->add(region, 2.0 + 0.1 * static_cast<double>(region % 7), bytes);
+    ways[1][0]->add(region, 2.0 + 0.1 * static_cast<double>(region % 5 + bytes), bytes);
+  }
+  const LossMean paired = ways[1][0]->above(*ways[0][0]).value();
+  for (const LossPer per : {LossPer::kToken, LossPer::kByte}) {
+    const std::vector<SeedDifference> found = differences_over_seeds(ways, per);
+    EXPECT_NEAR(found[0].mean, paired.mean(per), 1e-12);
+    EXPECT_NEAR(found[0].confidence95.value(), paired.confidence95(per).value(), 1e-9);
+  }
+  const double scaled = paired.confidence95().value() * LossMean::kRegions / static_cast<double>(paired.bytes());
+  EXPECT_GT(std::abs(scaled / paired.confidence95(LossPer::kByte).value() - 1.0), 0.05);
+}
+
 // What a seed makes better or worse for all ways falls out, as what a text does.
 TEST(SeedDifferences, WhatAllWaysShareFallsOut) {
   const std::vector<SeedDifference> found = differences_over_seeds(train(4, 3, 3, {}));
