@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "core/bench/training_step.h"
 
 namespace segue {
@@ -35,7 +37,9 @@ StepBench bench_step(Workbench& workbench, const Effort& effort, const Config& c
                        .tokens = static_cast<double>(config.training.batch_size * last_lengths(config).tokens())};
   bench.profile = profile_step(workbench.queue(), step, bench.measurement.timing);
   const double norm = step.gradient_norm();
-  if (!std::isfinite(norm)) throw DivergedError("bench step: the gradient norm after the last step is {}", norm);
+  if (!std::isfinite(norm))
+    throw DivergedError("bench step: the gradient norm after the last step is {}: lower optimizer.lr ({}) with --set",
+                        non_finite(norm), config.optimizer.lr);
   return bench;
 }
 

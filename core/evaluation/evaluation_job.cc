@@ -12,6 +12,7 @@
 #include "core/config/layers.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/per_token_file.h"
+#include "core/model/overflow_advice.h"
 #include "core/model/reach.h"
 #include "data_pipeline/document_boundaries.h"
 
@@ -203,22 +204,32 @@ PassResult EvaluationJob::run_pass(const EvaluationPass& pass, const Transformer
   std::vector<float> margins(split_.marks ? static_cast<size_t>(tokens_) : 0, kNotScored);
   bool tells_margins = false;
   const auto start = std::chrono::steady_clock::now();
-  const EvaluationResult evaluated = evaluator.run(
-      dataset_.split(settings_.split), pass.plan,
-      [&](const ScoredTokens& scored) {
-        result.statistics.add(scored);
-        keep(scored.nll, scored.offset, sample_.first, result.sample);
-        keep(scored.nll, scored.offset, 0, nll);
-        keep(scored.margin, scored.offset, 0, margins);
-        tells_margins = tells_margins || !scored.margin.empty();
-      },
-      progress, [&](const UseBytes& bytes) { ready(pass, bytes); });
-  result.unknown = evaluated.unknown_tokens();
+  const auto take = [&](const ScoredTokens& scored) {
+    result.statistics.add(scored);
+    keep(scored.nll, scored.offset, sample_.first, result.sample);
+    keep(scored.nll, scored.offset, 0, nll);
+    keep(scored.margin, scored.offset, 0, margins);
+    tells_margins = tells_margins || !scored.margin.empty();
+  };
+  const EvaluationResult evaluated = run_watched(evaluator, pass, take, progress, ready);
   result.accuracy = evaluated.accuracy();
+  result.unknown = evaluated.unknown_tokens();
   result.attention = evaluated.attention;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (split_.marks && tells_margins) add_answers(result, margins);
   return result;
+}
+
+EvaluationResult EvaluationJob::run_watched(Evaluator& evaluator, const EvaluationPass& pass,
+                                            const Evaluator::Sink& sink, const Evaluator::Told& progress,
+                                            const Ready& ready) try {
+  return evaluator.run(dataset_.split(settings_.split), pass.plan, sink, progress,
+                       [&](const UseBytes& bytes) { ready(pass, bytes); });
+} catch (const DivergedError& error) {
+  const EvaluationPoint& lengths = pass.lengths;
+  throw DivergedError("{} with checkpoint {} and segments of {}, mem_len {}: {}", error.what(),
+                      checkpoint_.directory().string(), lengths.tgt_len, lengths.mem_len,
+                      overflow_advice(trained_, lengths.tgt_len, lengths.mem_len, settings_.precision));
 }
 
 void EvaluationJob::add_answers(PassResult& result, std::span<const float> margins) {
@@ -245,6 +256,7 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
                                    .checkpoint = checkpoint_.directory().string(),
                                    .bytes = has_bytes ? source.info().bytes : -1,
                                    .answers = result.answers ? result.answers->total.answers() : -1,
+                                   .unknown_token = tokenizer.unknown_token,
                                    .context = result.pass.context.most(),
                                    .mem_len = lengths.mem_len,
                                    .tgt_len = lengths.tgt_len},
@@ -256,7 +268,6 @@ void EvaluationJob::write_losses(PassResult& result, std::vector<float> nll, con
     source.read(0, losses.targets);
     losses.token_bytes.resize(has_bytes ? losses.nll.size() : 0);
     if (has_bytes) source.read_bytes(0, losses.token_bytes);
-                                   .unknown_token = tokenizer.unknown_token,
     write_per_token_file(directory / result.per_token, losses);
   }
   job_.barrier();

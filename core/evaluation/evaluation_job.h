@@ -62,6 +62,8 @@ class EvaluationJob {
   EvaluationPass make_pass(const EvaluationPoint& lengths) const;
   PassResult run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters, Arena& arena,
                       std::vector<float>& nll, const Ready& ready, const Evaluator::Told& progress);
+  EvaluationResult run_watched(Evaluator& evaluator, const EvaluationPass& pass, const Evaluator::Sink& sink,
+                               const Evaluator::Told& progress, const Ready& ready);
   void write_losses(PassResult& result, std::vector<float> nll, const std::filesystem::path& directory);
   void add_answers(PassResult& result, std::span<const float> margins);
 

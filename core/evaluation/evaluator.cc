@@ -44,14 +44,15 @@ std::vector<T> gather(Job& job, std::span<const T> values) {
 
 struct Evaluator::Run {
   const EvaluationPlan& plan;
+  std::string name;  // of the split, for messages
   Listeners listeners;
   Share mine;
   std::optional<LaneReader> reader = {};  // where there are lanes
   std::unique_ptr<Memory> memory = {};
   EvaluationResult result = {};
+  int64_t unknown_token = -1;           // -1: none
   int64_t rows = 0;                     // that the plan scored so far, of all ranks
   bool scores_some = false;             // of what the plan scores, as of marked data
-  int64_t unknown_token = -1;           // -1: none
   std::vector<float> nll = {};          // of a part where not all is scored
   std::span<const int32_t> bytes = {};  // of a part's targets in this rank's lanes, where they are known
 };
@@ -127,15 +128,16 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
     throw DataError("{}: a masked model chooses itself what it predicts; expected data without marks, found some",
                     name);
   Run run{.plan = plan,
+          .name = name,
           .listeners = listeners,
           .mine = my_lanes(job_, plan.lanes()),
+          .unknown_token = source.unknown_token(),
           .scores_some = source.has_marks() || masking_};
   if (source.has_bytes() && !masking_) run.result.bytes = 0;  // a masked model's losses are no length of a code
+  if (run.unknown_token >= 0) run.result.unknown = 0;
   if (tells_attention_) run.result.attention.emplace(in_use_.model.config().n_layer, in_use_.use.memory_rows());
-          .unknown_token = source.unknown_token(),
   UseBytes bytes;
   if (run.mine.count > 0) {
-  if (run.unknown_token >= 0) run.result.unknown = 0;
     run.memory = make_evaluation_memory(memory_, in_use_, run.mine.count, plan.tgt_len());
     if (listeners.ready) {
       bytes = engine_.prepare(largest_segment(plan, run.mine.count, source.has_marks()), *run.memory);
@@ -155,10 +157,10 @@ std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners,
                              static_cast<double>(result.unknown.value_or(0))};
   job_.sum(sums);
   if (result.bytes) result.bytes = std::llround(sums[4]);
+  if (result.unknown) result.unknown = std::llround(sums[5]);
   if (result.attention) result.attention->sum(job_);
   result.total_nll = sums[0];
   if (!run.scores_some) {
-  if (result.unknown) result.unknown = std::llround(sums[5]);
     result.tokens = run.rows;
     result.hits.reset();
     return result;
@@ -223,19 +225,19 @@ HostLosses Evaluator::losses_of(Run& run, const Part& part) {
     const auto broken = std::find_if(first, first + scored.count, [](float loss) { return !std::isfinite(loss); });
     if (broken != first + scored.count) {
       throw DivergedError(
-          "the loss of token {} of the split is {}",
+          "{}: the loss of token {} is {}", run.name,
           part.lanes[static_cast<size_t>(run.mine.first + i)].begin + part.row + scored.first + (broken - first) + 1,
-          *broken);
+          non_finite(*broken));
     }
     run.result.total_nll = std::accumulate(first, first + scored.count, run.result.total_nll);
     const int64_t place = first - nll.begin();
     const int32_t* const target = targets + place;
     for (int64_t row = 0; row < scored.count && !run.bytes.empty(); ++row)
       if (target[row] != kUnscoredTarget) *run.result.bytes += run.bytes[static_cast<size_t>(place + row)];
+    if (run.result.unknown) *run.result.unknown += std::count(target, target + scored.count, run.unknown_token);
     if (!run.scores_some) continue;
     run.result.tokens += scored.count - std::count(target, target + scored.count, kUnscoredTarget);
     if (losses.margin.empty()) continue;
-    if (run.result.unknown) *run.result.unknown += std::count(target, target + scored.count, run.unknown_token);
     const auto margin = losses.margin.begin() + place;
     run.result.hits = run.result.hits.value_or(0) +
                       std::count_if(margin, margin + scored.count, [](float value) { return value > 0.0F; });

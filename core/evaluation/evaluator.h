@@ -67,7 +67,7 @@ class Evaluator {
   // Each rank takes its share of the lanes, which is none where there are more ranks than lanes; all of them return the
   // sums over all. Of what the plan scores, marked data scores what is marked and a masked model what it masks. Sink,
   // progress and ready may be missing (null), the sink in all ranks or in none. Throws DataError when nothing is
-  // scored, and DivergedError naming the token whose loss is not finite.
+  // scored, and DivergedError naming the split and the token of it whose loss is not finite.
   EvaluationResult run(TokenSource source, const EvaluationPlan& plan, const Sink& sink, const Told& progress,
                        const Ready& ready = nullptr);
 

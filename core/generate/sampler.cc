@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "core/generate/options.h"
 
 namespace segue {
@@ -14,9 +16,13 @@ namespace segue {
 Sampler::Sampler(const SamplingOptions& options) : options_(options) { check_options(options); }
 
 int32_t Sampler::choose(std::span<const float> log_probability, int64_t sample, int64_t position) {
-  const auto is_nan = [](float value) { return std::isnan(value); };
-  if (std::any_of(log_probability.begin(), log_probability.end(), is_nan))
-    throw DivergedError("the probability of the token at position {} is not a number", position);
+  const auto is_broken = [](float value) {
+    return std::isnan(value) || value == std::numeric_limits<float>::infinity();
+  };
+  const auto broken = std::find_if(log_probability.begin(), log_probability.end(), is_broken);
+  if (broken != log_probability.end())
+    throw DivergedError("token {} of the generated text: the logarithm of a probability is {}", position,
+                        non_finite(*broken));
   if (options_.temperature == 0.0)
     return static_cast<int32_t>(std::max_element(log_probability.begin(), log_probability.end()) -
                                 log_probability.begin());

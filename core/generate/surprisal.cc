@@ -113,7 +113,8 @@ std::vector<float> token_losses(const ModelInUse& in_use, std::span<const int32_
                          .nll;
     const auto broken = std::find_if(nll.begin(), nll.end(), [](float loss) { return !std::isfinite(loss); });
     if (broken != nll.end())
-      throw DivergedError("the loss of token {} is {}", begin + (broken - nll.begin()) + 1, *broken);
+      throw DivergedError("the loss of token {} of {} is {}", begin + (broken - nll.begin()) + 1, tokens.size(),
+                          non_finite(*broken));
     losses.insert(losses.end(), nll.begin(), nll.end());
     if (progress) progress(begin + shape[1]);
   }

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "core/config/device_choice.h"
 #include "core/generate/surprisal.h"
+#include "core/model/overflow_advice.h"
 #include "core/model/stored_tokenizer.h"
 
 namespace segue {
@@ -36,7 +38,9 @@ StoredModel next_token_model(const Checkpoint& checkpoint) {
 
 TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, std::string_view source,
                      OptionNames names)
-    : stored_(next_token_model(checkpoint)),
+    : checkpoint_(checkpoint.directory().string()),
+      precision_(options.precision),
+      stored_(next_token_model(checkpoint)),
       lengths_(lengths_of(stored_, options.lengths, source, names)),
       tokenizer_(read_tokenizer(checkpoint)),
       queue_(choose_device(options.device, option_name(names, "device")), static_cast<int>(options.threads)),
@@ -60,14 +64,34 @@ EncodedText TextModel::encode_with_bytes(const SourcedText& text) const {
 TextTokens TextModel::read(const SourcedText& context, const SourcedText& text) const {
   const std::vector<int32_t> before = context.text.empty() ? std::vector<int32_t>() : encode(context);
   if (!context.text.empty() && text.text.empty()) throw no_token_in(text);
-  EncodedText whole =
-      encode_with_bytes({context.text + text.text, text.source, text.offset - std::ssize(context.text)});
+  SourcedText both{context.text + text.text, text.source, text.offset - std::ssize(context.text)};
+  EncodedText whole = encode_with_bytes(both);
   const int64_t begin = context.text.empty() ? 0 : tokens_of_context(whole.tokens, before);
-  return {.tokens = std::move(whole.tokens), .bytes = std::move(whole.bytes), .begin = begin};
+  return {.source = text.source,
+          .text = std::move(both.text),
+          .tokens = std::move(whole.tokens),
+          .bytes = std::move(whole.bytes),
+          .begin = begin};
 }
 
-std::vector<float> TextModel::losses(const TextTokens& tokens, const std::function<void(int64_t)>& progress) {
+std::vector<float> TextModel::losses(const TextTokens& tokens, const std::function<void(int64_t)>& progress) try {
   return token_losses(in_use(), tokens.tokens, tokens.known(), lengths_.tgt_len, progress);
+} catch (const DivergedError& error) {
+  diverge(error, tokens.begin == 0
+                     ? tokens.source
+                     : fmt::format("{} behind a context of {} tokens", tokens.source, human_count(tokens.begin)));
+}
+
+Samples TextModel::grow(Generator& generator, const std::string& prompt, const GenerationOptions& options,
+                        const SampleObserver& observer) try {
+  return grow_samples(generator, *tokenizer_, prompt, options, observer);
+} catch (const DivergedError& error) {
+  diverge(error, "generating");
+}
+
+void TextModel::diverge(const DivergedError& error, const std::string& where) const {
+  throw DivergedError("{}: {} with checkpoint {}: {}", where, error.what(), checkpoint_,
+                      overflow_advice(stored_, lengths_.tgt_len, lengths_.use.mem_len, precision_));
 }
 
 Generator TextModel::make_generator(int64_t samples) { return {in_use(), samples, lengths_.tgt_len}; }

@@ -1,6 +1,7 @@
 // A checkpoint's model with its tokenizer, ready to read text: what `segue generate` and the library are made of.
 #pragma once
 
+#include <segue/error.h>
 #include <segue/options.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include "core/config/option_names.h"
 #include "core/generate/generator.h"
 #include "core/generate/lengths.h"
+#include "core/generate/samples.h"
+#include "core/generate/text_tokens.h"
 #include "core/model/stored_model.h"
 #include "data_pipeline/tokenizer/tokenizer.h"
 
@@ -46,9 +49,9 @@ class TextModel {
   const Lengths& lengths() const { return lengths_; }
   const ModelConfig& config() const { return stored_.model; }
   Device device() const { return queue_.device(); }
+  int threads() const { return queue_.threads(); }
 
   void enter_thread() { queue_.enter_thread(); }  // before another thread uses the model (kernels/queue.h)
-  int threads() const { return queue_.threads(); }
 
   // At least one token; DataError naming what in the text is not in the vocabulary.
   std::vector<int32_t> encode(const SourcedText& text) const { return encode_with_bytes(text).tokens; }
@@ -62,10 +65,17 @@ class TextModel {
   // The generator uses the model, and at most one does at a time.
   Generator make_generator(int64_t samples);
 
+  // grow_samples() of such a generator.
+  Samples grow(Generator& generator, const std::string& prompt, const GenerationOptions& options,
+               const SampleObserver& observer = {});
+
  private:
+  [[noreturn]] void diverge(const DivergedError& error, const std::string& where) const;
   EncodedText encode_with_bytes(const SourcedText& text) const;
   ModelInUse in_use() { return {model_, lengths_.use, parameters_, arena_, queue_}; }
 
+  std::string checkpoint_;
+  PrecisionKind precision_;
   StoredModel stored_;
   Lengths lengths_;
   std::unique_ptr<Tokenizer> tokenizer_;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <utility>
 
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "core/model/reach.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/optimizer/schedule.h"
+#include "core/train/divergence.h"
 #include "core/train/replicas.h"
 #include "core/train/stages.h"
 #include "core/train/training_plan.h"
@@ -280,8 +282,12 @@ void Trainer::settle() {
                                static_cast<double>(report.bytes)};
     job_.sum(sums);
     const double loss = sums[0] / static_cast<double>(report.scored);
-    if (!std::isfinite(loss)) diverge(report.step, "loss", loss);
-    if (!std::isfinite(report.gradient_norm)) diverge(report.step, "gradient norm", report.gradient_norm);
+    for (const auto& [what, value] : {std::pair("loss", loss), std::pair("gradient norm", report.gradient_norm)}) {
+      if (std::isfinite(value)) continue;
+      const std::string found =
+          fmt::format("split \"{}\": the {} is {}", config_.data.train_split, what, non_finite(value));
+      refuse_divergence(report.step, found, store_, config_);
+    }
     if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) warn(*warning);
     interval_.loss += loss;
     ++interval_.losses;
@@ -353,12 +359,17 @@ void Trainer::log_interval() {
   publish([&] { metrics_->write(metrics); });
 }
 
+std::optional<EvaluationResult> Trainer::result_unless(const StopSignal& stop) try {
+  return evaluator_.run_unless([&stop] { return stop.requested(); }, dataset_.split(config_.evaluation.split),
+                               evaluation_plan(config_, dataset_));
+} catch (const DivergedError& error) {
+  refuse_divergence(state_.step, error.what(), store_, config_);
+}
+
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   settle();
   check_replicas(parts(), job_);
-  const std::optional<EvaluationResult> made =
-      evaluator_.run_unless([&stop] { return stop.requested(); }, dataset_.split(config_.evaluation.split),
-                            evaluation_plan(config_, dataset_));
+  const std::optional<EvaluationResult> made = result_unless(stop);
   if (!made) return std::nullopt;
   const EvaluationResult& result = *made;
   const MeanLoss loss = result.loss();
@@ -380,9 +391,10 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
     add_loss(values, loss, units);
     if (const std::optional<double> accuracy = result.accuracy()) values["accuracy"] = *accuracy;
     values["evaluated_tokens"] = result.tokens;
+    add_unknown(values, result.unknown_tokens());
     metrics_->write_evaluation(state_.step, state_.tokens, config_.evaluation.split, values);
   });
-  logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}", state_.step, config_.evaluation.split, loss.per_token,
+  logger_.info("step {}  {}: loss {:.4f}  {}{}{}{}{}", state_.step, config_.evaluation.split, loss.per_token,
                describe_bits(loss, units), describe_perplexity(loss.per_token, units),
                describe_accuracy(result.accuracy()), describe_unknown(result.unknown_tokens()),
                is_best ? "  (best)" : "");
@@ -393,7 +405,6 @@ void Trainer::save(bool is_best) {
   settle();
   const auto start = std::chrono::steady_clock::now();
   const LongWork saving(job_, fmt::format("saving step {}", state_.step));
-    add_unknown(line, result.unknown_tokens());
   check_replicas(parts(), job_);
   save_training(store_, parts(), config_,
                 {.model = config_.model,
@@ -419,13 +430,6 @@ void Trainer::publish(const std::function<void()>& write_metrics) {
   }
   if (observer_ != nullptr) observer_->metrics_written();
   job_.barrier();
-}
-
-void Trainer::diverge(int64_t step, const char* what, double value) const {
-  const std::optional<int64_t> last = store_.newest();
-  throw DivergedError("step {}: the {} is {}; {}", step, what, value,
-                      last ? fmt::format("the last good checkpoint is {}", store_.path_of(*last).string())
-                           : std::string("there is no checkpoint yet"));
 }
 
 double Trainer::measure_flops_per_token() {

@@ -90,6 +90,7 @@ class Trainer {
   bool is_evaluation_due() const;
   // Evaluates and saves as is due. False when the run is asked to stop during the evaluation, which then stays pending.
   bool evaluate_and_save(const StopSignal& stop);
+  std::optional<EvaluationResult> result_unless(const StopSignal& stop);
   std::optional<bool> evaluate(const StopSignal& stop);  // whether it is the best so far, if it was made
   void save(bool is_best);
   void enter_stage_of(int64_t step);
@@ -97,7 +98,6 @@ class Trainer {
   void log_plan() const;
   void log_segments() const;
   void log_memory(int64_t activations);
-  [[noreturn]] void diverge(int64_t step, const char* what, double value) const;
   TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }
 
   const Config& config_;

@@ -90,7 +90,7 @@ class LoadedLanguageModel {
     Generator generator = model_.make_generator(options.samples);
     generator.read(tokens);
     std::vector<GeneratedText> texts;
-    for (const Sample& sample : grow_samples(generator, model_.tokenizer(), read.text, options).samples)
+    for (const Sample& sample : model_.grow(generator, read.text, options).samples)
       texts.push_back(
           {.text = std::string(sample.text.text()), .tokens = sample.tokens, .stopped = sample.text.is_stopped()});
     return texts;

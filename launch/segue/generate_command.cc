@@ -27,9 +27,9 @@
 #include "data_pipeline/text_file.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
+#include "launch/segue/job.h"
 
 namespace segue {
-#include "launch/segue/job.h"
 
 namespace {
 
@@ -111,14 +111,14 @@ SourcedText read_prompt(const GenerateOptions& options, const TextModel& model, 
 }
 
 // One sample is shown as it comes.
-Samples grow_visibly(Generator& generator, const GenerateOptions& options, const Tokenizer& tokenizer,
+Samples grow_visibly(Generator& generator, const GenerateOptions& options, TextModel& model,
                      const std::string& prompt) {
   const GenerationOptions& generation = options.generation;
   const bool is_shown = generation.samples == 1;
   Progress progress("generate", generation.tokens, "tokens", 1.0, options.quiet || is_shown);
   SampleObserver observer{.on_step = [&](int64_t steps) { progress.advance_to(steps); }};
   if (is_shown) observer.on_text = [](int64_t, std::string_view text) { show(text); };
-  Samples samples = grow_samples(generator, tokenizer, prompt, generation, observer);
+  Samples samples = model.grow(generator, prompt, generation, observer);
   progress.finish();
   return samples;
 }
@@ -180,7 +180,7 @@ void generate(const GenerateOptions& options, TextModel& model, Logger& logger) 
 
   if (count == 1) show(prompt.text);
   const Stopwatch writing;
-  const Samples samples = grow_visibly(generator, options, model.tokenizer(), prompt.text);
+  const Samples samples = grow_visibly(generator, options, model, prompt.text);
   const double seconds = writing.seconds();
   for (size_t b = 0; count > 1 && b < samples.samples.size(); ++b)
     show(fmt::format("== sample {}\n{}{}\n\n", b + 1, prompt.text, samples.samples[b].text.text()));
@@ -295,6 +295,7 @@ void run_generate(const GenerateOptions& given) try {
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   if (!resolved.choice.empty()) logger->info("{}", resolved.choice);
   TextModel model(resolved.checkpoint, options.model, "segue generate", OptionNames::kFlags);
+  warn_of_threads("--threads", options.model.threads, *logger);
   if (options.score.empty()) {
     generate(options, model, *logger);
   } else {

@@ -302,7 +302,28 @@ def test_divergence(program):
     program.run("train", config(program, "good.json", max_step=2), "--run", "good")
     rising = config(program, "rising.json", max_step=500)
     refused(program, DIVERGED, "train", rising, "--run", "good", "--resume", "--set", "optimizer.lr=1000", "--set",
-            "optimizer.kind=adamw", "--set", "optimizer.weight_decay=1", says=["step ", "step-000"])
+            "optimizer.kind=adamw", "--set", "optimizer.weight_decay=1",
+            says=["step ", 'split "train": the ', "step-000", "resume with a lower optimizer.lr than 1000", "schedule.warmup_step than"])
+    refused(program, DIVERGED, "train", rising, "--run", "evaluated", "--set", "optimizer.lr=1000", "--set", "optimizer.kind=adamw",
+            "--set", "optimizer.weight_decay=1", "--set", "evaluation.interval=1",
+            says=["step ", ": text: split \"valid\": the loss of token ", "the last good checkpoint is evaluated/checkpoints/step-"])
+
+
+def test_broken_weights(program):
+    """Of a checkpoint that is whole: every command says with which one, of which split or text, where, and what to try."""
+    rising = config(program, "rising.json", max_step=3)
+    program.run("train", rising, "--run", "overflowing", "--set", "optimizer.lr=1000", "--set", "optimizer.kind=adamw", "--set",
+                "optimizer.weight_decay=1", "--set", "evaluation.interval=0", "--set", "schedule.kind=constant", "--quiet")
+    program.write("story.txt", "abc def " * 9)
+    of = ["with checkpoint ", "overflowing", "or they are broken: try "]
+    refused(program, DIVERGED, "eval", "--checkpoint", "overflowing", "--data", "text", "--mem-len", 7, "--quiet",
+            says=["text: split \"test\": the loss of token 1 is", "mem_len 7", "try the lengths of training (tgt_len ", *of])
+    refused(program, DIVERGED, "generate", "--checkpoint", "overflowing", "--score", "story.txt", "--quiet",
+            says=["story.txt: the loss of token 1 of 72 is", "try an earlier checkpoint", *of])
+    refused(program, DIVERGED, "generate", "--checkpoint", "overflowing", "--score", "story.txt", "--prompt", "abc ", "--quiet",
+            says=["story.txt behind a context of 4 tokens: the loss of token 1 of 76 is", *of])
+    refused(program, DIVERGED, "generate", "--checkpoint", "overflowing", "--prompt", "abc", "--quiet",
+            says=["generating: token 0 of the generated text: ", *of])
 
 
 def test_full_disk(program):
@@ -323,7 +344,7 @@ def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_output, test_position_table,
-                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_full_disk):
+                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_full_disk):
         test(program)
 
 

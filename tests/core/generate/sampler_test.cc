@@ -123,7 +123,7 @@ TEST(Sampler, RefusesWhatIsOutOfRange) {
   std::vector<float> broken = log_probabilities();
   broken[3] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(message_of<DivergedError>([&] { Sampler({}).choose(broken, 0, 8); }),
-            "the probability of the token at position 8 is not a number");
+            "token 8 of the generated text: the logarithm of a probability is nan");
 }
 
 }  // namespace

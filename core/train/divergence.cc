@@ -1,0 +1,27 @@
+// Which checkpoint, and which keys.
+#include "core/train/divergence.h"
+
+#include <optional>
+
+#include "base/error.h"
+
+namespace segue {
+
+// What is saved of the step itself, before its evaluation, is no good.
+void refuse_divergence(int64_t step, const std::string& what, const CheckpointStore& store, const Config& config) {
+  std::optional<int64_t> last;
+  for (const int64_t saved : store.list())
+    if (saved < step) last = saved;
+  const OptimizerConfig& optimizer = config.optimizer;
+  const bool is_short = config.training.precision == PrecisionKind::kBf16;
+  throw DivergedError(
+      "step {}: {}; {}; resume with a lower optimizer.lr than {}, a longer schedule.warmup_step than {}{} or {}", step,
+      what,
+      last ? fmt::format("the last good checkpoint is {}", store.path_of(*last).string())
+           : std::string("there is no checkpoint before it"),
+      optimizer.lr, config.schedule.warmup_step, is_short ? ", training.precision=fp32" : "",
+      optimizer.clip > 0.0 ? fmt::format("a smaller optimizer.clip than {}", optimizer.clip)
+                           : std::string("an optimizer.clip above 0"));
+}
+
+}  // namespace segue
