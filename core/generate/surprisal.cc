@@ -36,7 +36,7 @@ std::vector<Place> places_of(std::string_view text) {
 // Puts tokens together, each by the places of the text that it adds.
 class SurprisalRows {
  public:
-  void add(std::string_view text, std::span<const Place> places, std::optional<double> bits) {
+  void add(std::string_view text, std::span<const Place> places, std::optional<double> bits, bool is_unknown) {
     const auto first = std::ranges::find(places, Place::kWord) - places.begin();
     const bool has_word = first < std::ssize(places);
     if (!places.empty() && (!has_word || first > 0 || is_word_over_)) end_word();
@@ -47,6 +47,7 @@ class SurprisalRows {
     }
     row_.bits = row_.bits && bits ? std::optional(*row_.bits + *bits) : std::nullopt;
     ++row_.tokens;
+    row_.unknown += is_unknown ? 1 : 0;
     if (!has_word && std::ranges::find(places, Place::kLineEnd) != places.end()) end_row(SurprisalKind::kLineEnd);
   }
 
@@ -122,33 +123,30 @@ std::vector<float> token_losses(const ModelInUse& in_use, std::span<const int32_
   return losses;
 }
 
-std::vector<Surprisal> surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens, int64_t begin,
-                                  std::span<const float> losses) {
-  const int64_t known = std::ssize(tokens) - std::ssize(losses);
-  std::string text = tokenizer.decode(tokens.first(static_cast<size_t>(begin)));
-  std::vector<size_t> ends{text.size()};
-  for (const int32_t token : tokens.subspan(static_cast<size_t>(begin))) {
-    tokenizer.decode_onto(token, text);
-    ends.push_back(text.size());
-  }
+std::vector<Surprisal> surprisals(const Tokenizer& tokenizer, const TextTokens& read, std::span<const float> losses) {
+  const std::vector<TokenText> tokens = texts_of_tokens(tokenizer, read);
+  std::string text;
+  for (const TokenText& token : tokens) text += token.added;
   const std::vector<Place> places = places_of(text);
+  const int64_t unscored = std::ssize(tokens) - std::ssize(losses);
   SurprisalRows rows;
-  for (size_t i = 0; i + 1 < ends.size(); ++i) {
-    const int64_t scored = begin + static_cast<int64_t>(i) - known;
-    const size_t bytes = ends[i + 1] - ends[i];
+  size_t begin = 0;
+  for (int64_t i = 0; i < std::ssize(tokens); ++i) {
+    const TokenText& token = tokens[static_cast<size_t>(i)];
     std::optional<double> bits;
-    if (scored >= 0) bits = bits_of(static_cast<double>(losses[static_cast<size_t>(scored)]));
-    rows.add(std::string_view(text).substr(ends[i], bytes), std::span(places).subspan(ends[i], bytes), bits);
+    if (i >= unscored) bits = bits_of(static_cast<double>(losses[static_cast<size_t>(i - unscored)]));
+    rows.add(token.added, std::span(places).subspan(begin, token.added.size()), bits, token.is_unknown);
+    begin += token.added.size();
   }
   return rows.finish();
 }
 
 std::string surprisal_table(const std::vector<Surprisal>& rows) {
-  std::string table = "word\tbits\ttokens\n";
+  std::string table = "word\tbits\ttokens\tunknown\n";
   for (const Surprisal& row : rows)
-    table += fmt::format("{}\t{}\t{}\n",
+    table += fmt::format("{}\t{}\t{}\t{}\n",
                          row.kind == SurprisalKind::kWord ? table_cell(row.word) : std::string(name_of(row.kind)),
-                         row.bits ? fmt::format("{:.4f}", *row.bits) : "", row.tokens);
+                         row.bits ? fmt::format("{:.4f}", *row.bits) : "", row.tokens, row.unknown);
   return table;
 }
 
@@ -165,6 +163,7 @@ SurprisalSums sums_of(const std::vector<Surprisal>& rows) {
                                                                     : sums.white_space;
     ++sum.count;
     sum.scored += row.bits ? 1 : 0;
+    sum.unknown += row.unknown > 0 ? 1 : 0;
     sum.bits += row.bits.value_or(0.0);
   }
   return sums;
@@ -193,7 +192,11 @@ OrderedJson surprisals_json(const std::vector<Surprisal>& rows) {
   const SurprisalSums sums = sums_of(rows);
   const auto or_null = [](const std::optional<double>& bits) { return bits ? OrderedJson(*bits) : OrderedJson(); };
   const auto json_of = [&](const SurprisalSums::Sum& sum) {
-    return OrderedJson{{"count", sum.count}, {"scored", sum.scored}, {"bits", sum.bits}, {"mean", or_null(sum.mean())}};
+    return OrderedJson{{"count", sum.count},
+                       {"scored", sum.scored},
+                       {"unknown", sum.unknown},
+                       {"bits", sum.bits},
+                       {"mean", or_null(sum.mean())}};
   };
   OrderedJson json{{"words", json_of(sums.words)},
                    {"line_ends", json_of(sums.line_ends)},
@@ -203,7 +206,8 @@ OrderedJson surprisals_json(const std::vector<Surprisal>& rows) {
     json["rows"].push_back({{"kind", name_of(row.kind)},
                             {"word", row.kind == SurprisalKind::kWord ? OrderedJson(row.word) : OrderedJson()},
                             {"bits", or_null(row.bits)},
-                            {"tokens", row.tokens}});
+                            {"tokens", row.tokens},
+                            {"unknown_tokens", row.unknown}});
   return json;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/json_text.h"
 #include "core/engine/segment_engine.h"
-#include "data_pipeline/tokenizer/tokenizer.h"
+#include "core/generate/text_tokens.h"
 
 namespace segue {
 
@@ -29,23 +29,24 @@ struct Surprisal {
   std::string word = {};             // empty for the other kinds
   std::optional<double> bits = 0.0;  // nothing where one of its tokens was not scored
   int64_t tokens = 0;
+  int64_t unknown = 0;  // of these, to the vocabulary
 };
 
-// Those of `tokens` from number `begin` on, each token being part of one; `losses` are those of the last of them, in
-// nats: without a context nothing comes before the first token. Lines end at "\n", "\r\n" or "\r".
-std::vector<Surprisal> surprisals(const Tokenizer& tokenizer, std::span<const int32_t> tokens, int64_t begin,
-                                  std::span<const float> losses);
+// Those of the text's tokens, each token being part of one; `losses` are those of the last of them, in nats: without a
+// context nothing comes before the first token. Lines end at "\n", "\r\n" or "\r".
+std::vector<Surprisal> surprisals(const Tokenizer& tokenizer, const TextTokens& read, std::span<const float> losses);
 
-// A table of tabs, a row for each: the word, or "line end" or "white space", which no word is; its bits, which are
-// empty where they are not known; its tokens. A word with a quote is quoted as in CSV (RFC 4180), which readers of such
-// tables undo.
+// A table of tabs, a row for each: the word of the text, or "line end" or "white space", which no word is; its bits,
+// which are empty where they are not known; its tokens; how many of these are unknown to the vocabulary. A word with a
+// quote is quoted as in CSV (RFC 4180), which readers of such tables undo.
 std::string surprisal_table(const std::vector<Surprisal>& rows);
 
 struct SurprisalSums {
   struct Sum {
     int64_t count = 0;
     int64_t scored = 0;
-    double bits = 0.0;  // of those scored
+    int64_t unknown = 0;  // that hold a token unknown to the vocabulary
+    double bits = 0.0;    // of those scored
     std::optional<double> mean() const;
   };
   Sum words;
@@ -58,8 +59,9 @@ SurprisalSums sums_of(const std::vector<Surprisal>& rows);
 // "12 words, 3.456 bits per word, the first not scored: nothing comes before it; 2 line ends, 1.234 bits per line end"
 std::string describe_surprisals(const SurprisalSums& sums);
 
-// {"words": {"count", "scored", "bits": of those scored, "mean": or null}, "line_ends": ..., "white_space": ...,
-// "rows": [{"kind", "word": or null, "bits": or null, "tokens"}]}
+// {"words": {"count", "scored", "unknown": that hold a token unknown to the vocabulary, "bits": of those scored,
+// "mean": or null}, "line_ends": ..., "white_space": ..., "rows": [{"kind", "word": or null, "bits": or null, "tokens",
+// "unknown_tokens": of these}]}
 OrderedJson surprisals_json(const std::vector<Surprisal>& rows);
 
 }  // namespace segue

@@ -4,7 +4,6 @@
 #include <segue/error.h>
 #include <segue/options.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,16 +26,6 @@ struct SourcedText {
   std::string text;
   std::string source;  // that errors name
   int64_t offset = 0;  // of the text there
-};
-
-// A text's tokens after those of its context, whose last word may go on in the text.
-struct TextTokens {
-  std::vector<int32_t> tokens;
-  std::vector<int32_t> bytes;  // of text that each stands for
-  int64_t begin = 0;           // of the text's
-
-  // The first token is read: nothing could foretell it.
-  int64_t known() const { return std::max<int64_t>(1, begin); }
 };
 
 class TextModel {

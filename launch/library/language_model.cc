@@ -33,16 +33,10 @@ class CallersTeam {
   kernels::ThreadTeam before_ = kernels::ThreadTeam::current();
 };
 
-// What each token adds to the text of those before it, from number `begin` on.
-std::vector<ScoredToken> texts_of(const Tokenizer& tokenizer, const TextTokens& read) {
-  const std::span<const int32_t> tokens = read.tokens;
-  std::string text = tokenizer.decode(tokens.first(static_cast<size_t>(read.begin)));
+std::vector<ScoredToken> unscored_tokens(const Tokenizer& tokenizer, const TextTokens& read) {
   std::vector<ScoredToken> found;
-  for (const int32_t token : tokens.subspan(static_cast<size_t>(read.begin))) {
-    const size_t before = text.size();
-    tokenizer.decode_onto(token, text);
-    found.push_back({.text = text.substr(before)});
-  }
+  for (TokenText& token : texts_of_tokens(tokenizer, read))
+    found.push_back({.text = std::move(token.added), .is_unknown = token.is_unknown});
   return found;
 }
 
@@ -60,7 +54,7 @@ class LoadedLanguageModel {
     model_.enter_thread();
     const TextTokens read = model_.read({std::string(context), "context"}, text);
     const std::vector<float> losses = model_.losses(read);
-    ScoredText scored{.tokens = texts_of(model_.tokenizer(), read)};
+    ScoredText scored{.tokens = unscored_tokens(model_.tokenizer(), read)};
     const size_t unscored = scored.tokens.size() - losses.size();
     for (size_t i = 0; i < losses.size(); ++i) {
       const auto nats = static_cast<double>(losses[i]);

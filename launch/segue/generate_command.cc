@@ -68,7 +68,9 @@ struct GenerateOptions {
                     "being its context; - is standard input. A table of tabs in which words with a quote are "
                     "quoted as in CSV. A word has the white space before it on its line; ends of lines have "
                     "rows of their own, \"line end\", and white space at the end of the text one, \"white "
-                    "space\". Without a prompt the bits of the first row are empty: nothing comes before it",
+                    "space\". Without a prompt the bits of the first row are empty: nothing comes before it. Words "
+                    "are those of the text; the column \"unknown\" counts a row's tokens that are unknown to the "
+                    "vocabulary, whose bits are those of the unknown token, whatever the word is",
          .flag = {.value = "FILE"}});
     fields.optional(
         "as_is", as_is,

@@ -90,7 +90,7 @@ def test_surprisal():
         text = file.read()[5400:].rstrip()  # the split that is evaluated below
     program.write("test.txt", text)
     rows = read_table(generate("--score", "test.txt", "--mem-len", 24, "--tgt-len", 16)[0])
-    check(rows[0] == ["word", "bits", "tokens"], rows[0])
+    check(rows[0] == ["word", "bits", "tokens", "unknown"], rows[0])
     check([row[0] for row in rows[1:]] == re.sub(" *\n", " line_end ", text).split(), "the words are not those of the text")
     check(rows[1][1] == "" and all(row[1] for row in rows[2:]), f"only the first word has no bits: {rows[1:3]}")
     check(sum(int(row[2]) for row in rows[1:]) == len(text), "tokens of the words")
@@ -118,7 +118,7 @@ def test_table_of_any_words():
     program.write("quotes.txt", text)
     rows = read_table(generate("--score", "quotes.txt")[0])
     check([row[0] for row in rows[1:]] == text.split(), rows)
-    check(all(len(row) == 3 for row in rows), rows)
+    check(all(len(row) == 4 for row in rows), rows)
 
 
 TEXT = "abc defg hij\nbcd ae\n"
@@ -139,8 +139,8 @@ def test_text_is_read_as_prepare_reads_it():
     check(scored("marked.txt", b"\xef\xbb\xbf" + TEXT.encode(), "--as-is")[0] != plain, "--as-is leaves the mark out")
     table, errors = scored("returns.txt", TEXT.replace("\n", "\r\n").encode())
     check("2 lines end with CR LF in 1 source, the first returns.txt: kept" in errors, errors)
-    check([row[0::2] for row in read_table(table)] == [["line_end", "2"] if row[0] == "line_end" else row[0::2]
-                                                       for row in read_table(plain)], f"CR LF: {table}")
+    check([row[0:3:2] for row in read_table(table)] == [["line_end", "2"] if row[0] == "line_end" else row[0:3:2]
+                                                        for row in read_table(plain)], f"CR LF: {table}")
     check("2 zero bytes in 1 source" in scored("zeros.txt", b"ab\0 \0cd")[1], "zero bytes are not told of")
     for name, content, says in (("wide.txt", TEXT.encode("utf-16"), "UTF-16"), ("32.txt", TEXT.encode("utf-32"), "UTF-32"),
                                 ("be.txt", (TEXT * 2).encode("utf-16-be"), "UTF-16"), ("a.zip", b"PK\x03\x04" + b"a" * 99, "a zip"),
@@ -179,8 +179,8 @@ def test_what_is_not_scored():
     with open(program.path("line.json")) as file:
         line = json.load(file)
     check([row["bits"] is None for row in line["rows"]] == [True, False], line)
-    check(line["words"] == {"count": 1, "scored": 0, "bits": 0.0, "mean": None} and line["line_ends"]["scored"] == 1, line)
-    check(read_table(table)[1:] == [["word", "", "4"], ["line_end", f"{line['rows'][1]['bits']:.4f}", "1"]], table)
+    check(line["words"] == {"count": 1, "scored": 0, "unknown": 0, "bits": 0.0, "mean": None} and line["line_ends"]["scored"] == 1, line)
+    check(read_table(table)[1:] == [["word", "", "4", "0"], ["line_end", f"{line['rows'][1]['bits']:.4f}", "1", "0"]], table)
     check("all samples are the same" in generate("--prompt", "a", "--tokens", 2, "--temperature", 0, "--samples", 2)[1], "no warning")
 
 
@@ -213,10 +213,16 @@ def test_refusals():
     program.write("words.txt", "a b c a b d\n" * 40)
     program.run("prepare", "--tokenizer", "word", "--eos", "line", "--input", "words.txt", "--split", "0.8,0.2", "--output", "words")
     program.run("train", config, "--set", "data.path=words", "--set", "training.max_step=1", "--run", "words-run", "--quiet")
-    program.write("unknown.txt", "zzz a\nb")
-    table, errors = program.run("generate", "--checkpoint", "words-run", "--score", "unknown.txt")
-    check([row[0] for row in read_table(table)[1:]] == ["<unk>", "a", "line_end", "b"], table)
-    check("the first not scored" in errors and "1 token of what the vocabulary does not have" in errors, errors)
+    program.write("unknown.txt", "zzz a yyy\nb")
+    table, errors = program.run("generate", "--checkpoint", "words-run", "--score", "unknown.txt", "--json", "unknown.json")
+    rows = read_table(table)[1:]
+    check([row[0::3] for row in rows] == [["zzz", "1"], ["a", "0"], ["yyy", "1"], ["line_end", "0"], ["b", "0"]], table)
+    check("the first not scored" in errors and "1 of 4 scored tokens (25 %) are unknown to the vocabulary" in errors, errors)
+    with open(program.path("unknown.json")) as file:
+        found = json.load(file)
+    check([(row["word"], row["unknown_tokens"]) for row in found["rows"]]
+          == [("zzz", 1), ("a", 0), ("yyy", 1), (None, 0), ("b", 0)], found["rows"])
+    check((found["tokens"], found["unknown_tokens"], found["unknown_share"], found["words"]["unknown"]) == (4, 1, 0.25, 2), found)
 
 
 for test in (test_same_seed_same_text, test_samples, test_stop, test_long_prompt, test_a_model_is_used_otherwise,

@@ -8,6 +8,7 @@
 
 #include "core/generate/surprisal.h"
 #include "data_pipeline/tokenizer/byte_tokenizer.h"
+#include "data_pipeline/tokenizer/word_tokenizer.h"
 
 namespace segue {
 namespace {
@@ -44,22 +45,46 @@ std::vector<Surprisal> surprisals_of(const std::string& text, size_t context = 0
   const std::vector<int32_t> tokens = tokenizer->encode(text, "text");
   const size_t known = std::max<size_t>(context, 1);
   const std::vector<float> losses(tokens.size() - known, static_cast<float>(std::numbers::ln2));  // a bit each
-  return surprisals(*tokenizer, tokens, static_cast<int64_t>(context), losses);
+  const TextTokens read{.text = text,
+                        .tokens = tokens,
+                        .bytes = std::vector<int32_t>(tokens.size(), 1),
+                        .begin = static_cast<int64_t>(context)};
+  return surprisals(*tokenizer, read, losses);
 }
 
 TEST(Surprisals, GiveEveryWordTheWhiteSpaceBeforeItOnItsLine) {
   EXPECT_EQ(surprisal_table(surprisals_of("to be,\n  or \n")),
-            "word\tbits\ttokens\nto\t\t2\nbe,\t4.0000\t4\nline end\t1.0000\t1\nor\t4.0000\t4\nline end\t2.0000\t2\n");
+            "word\tbits\ttokens\tunknown\nto\t\t2\t0\nbe,\t4.0000\t4\t0\nline end\t1.0000\t1\t0\nor\t4.0000\t4\t0\n"
+            "line end\t2.0000\t2\t0\n");
   EXPECT_EQ(surprisal_table(surprisals_of("a b\n\nc  ", 1)),
-            "word\tbits\ttokens\nb\t2.0000\t2\nline end\t1.0000\t1\nline end\t1.0000\t1\nc\t1.0000\t1\n"
-            "white space\t2.0000\t2\n");
+            "word\tbits\ttokens\tunknown\nb\t2.0000\t2\t0\nline end\t1.0000\t1\t0\nline end\t1.0000\t1\t0\n"
+            "c\t1.0000\t1\t0\nwhite space\t2.0000\t2\t0\n");
 }
 
 TEST(Surprisals, KnowEndsOfLinesAndWhiteSpaceOfAllSystems) {
   EXPECT_EQ(surprisal_table(surprisals_of("a\r\nb\rc\xe3\x80\x80"
                                           "d")),
-            "word\tbits\ttokens\na\t\t1\nline end\t2.0000\t2\nb\t1.0000\t1\nline end\t1.0000\t1\nc\t1.0000\t1\n"
-            "d\t4.0000\t4\n");
+            "word\tbits\ttokens\tunknown\na\t\t1\t0\nline end\t2.0000\t2\t0\nb\t1.0000\t1\t0\nline end\t1.0000\t1\t0\n"
+            "c\t1.0000\t1\t0\nd\t4.0000\t4\t0\n");
+}
+
+TEST(Surprisals, HaveTheWordsOfTheTextWhereTheVocabularyDoesNot) {
+  for (const LineMarks marks : {LineMarks::kNone, LineMarks::kLine, LineMarks::kBoth}) {
+    const auto tokenizer = read_word_list({.line_marks = marks}, "<eos>\n<unk>\na\nb\n", "list");
+    const std::string text = "  caf\xc3\xa9 a\n\nb xx \"q\" <unk> yy\xe3\x80\x80";
+    EncodedText encoded = tokenizer->encode_with_bytes(text, "text");
+    const TextTokens read{.text = text, .tokens = std::move(encoded.tokens), .bytes = std::move(encoded.bytes)};
+    std::vector<std::string> words;
+    std::vector<int64_t> unknown;
+    for (const Surprisal& row : surprisals(*tokenizer, read, std::vector<float>(read.tokens.size() - 1, 1.0F))) {
+      if (row.kind == SurprisalKind::kWord) {
+        words.push_back(row.word);
+        unknown.push_back(row.unknown);
+      }
+    }
+    EXPECT_EQ(words, (std::vector<std::string>{"caf\xc3\xa9", "a", "b", "xx", "\"q\"", "<unk>", "yy"}));
+    EXPECT_EQ(unknown, (std::vector<int64_t>{1, 0, 0, 1, 1, 1, 1}));
+  }
 }
 
 TEST(Surprisals, SayWhatIsNotScored) {

@@ -19,6 +19,7 @@ namespace segue {
 struct ScoredToken {
   std::string text = {};            // what it adds to the text of the tokens before it
   std::optional<double> nats = {};  // -ln p(token | all before it); nothing where nothing foretells it
+  bool is_unknown = false;          // to the vocabulary: `nats` are those of the unknown token, whatever `text` is
 };
 
 struct ScoredText {
