@@ -15,10 +15,6 @@ int64_t due_between(int64_t interval, int64_t step, int64_t last) {
   return (last - 1) / interval - step / interval;
 }
 
-std::string counted(int64_t count, std::string_view what) {
-  return fmt::format(" + {} {}{}", human_count(count), what, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 PausesLeft pauses_left(const Config& config, int64_t step, bool evaluation_pending, bool is_saved) {
@@ -46,7 +42,7 @@ std::string describe_time_left(double step_seconds, const PausesLeft& left, cons
     if (cost.is_known()) {
       seconds += static_cast<double>(count) * cost.value();
     } else {
-      unknown += counted(count, what);
+      unknown += " + " + counted(count, what);
     }
   };
   add(left.evaluations, costs.evaluation, "evaluation");

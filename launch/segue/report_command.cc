@@ -69,7 +69,6 @@ std::vector<std::filesystem::path> runs_of(const ReportCommandOptions& options) 
 }
 
 void run_report(const ReportCommandOptions& options) {
-  report::ReportOptions wanted{.runs = runs_of(options)};
   check_output_file(options.output, OutputFormat::kHtml);
   const auto is_sealed = [](DirectoryKind kind) {
     return kind == DirectoryKind::kDataset || kind == DirectoryKind::kCheckpoint;
@@ -77,7 +76,7 @@ void run_report(const ReportCommandOptions& options) {
   if (!options.figures.empty() && std::ranges::any_of(kinds_in(options.figures), is_sealed))
     throw UsageError("{}: expected a directory for pictures, found that of {}; name another --figures", options.figures,
                      describe_content(options.figures));
-  report::ReportOptions wanted{.runs = {options.runs.begin(), options.runs.end()}, .effective_context = {}};
+  report::ReportOptions wanted{.runs = runs_of(options)};
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
   if (!options.verdict.empty()) wanted.verdict = options.verdict;
   const report::Report made = report::make_report(wanted);

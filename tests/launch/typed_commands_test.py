@@ -13,7 +13,8 @@ USAGE, CONFIG, DATA, INTERRUPTED = 2, 3, 4, 75
 
 
 def config(program, name="run.json", path="text", **groups):
-    groups = {"training": {"batch_size": 3, "tgt_len": 16, "max_step": 4, "log_interval": 1}, "evaluation": {"interval": 0},
+    groups = {"training": {"batch_size": 3, "tgt_len": 16, "max_step": 4, "log_interval": 1},
+              "evaluation": {"interval": 0},
               "checkpoint": {"interval": 2}, **groups}
     return program.config(name, data={"path": path}, model=TINY_MODEL, **groups)
 
@@ -38,14 +39,18 @@ def test_words_without_flags(program):
 
 def test_answers(program):
     for arguments, says in (
-            (("train", "run"), "run: expected a config file, found a run; continue it with: segue train --run run --resume"),
-            (("train", "--config", "run.json"), "train: unknown flag --config; it goes without a flag, as in: segue train FILE"),
-            (("train", "run.json", "--lr", 0.1), "unknown flag --lr; it is a key of the config: --set optimizer.lr=VALUE"),
+            (("train", "run"),
+             "run: expected a config file, found a run; continue it with: segue train --run run --resume"),
+            (("train", "--config", "run.json"),
+             "train: unknown flag --config; it goes without a flag, as in: segue train FILE"),
+            (("train", "run.json", "--lr", 0.1),
+             "unknown flag --lr; it is a key of the config: --set optimizer.lr=VALUE"),
             (("train", "run.json", "--learning-rate=1"), "it is a key of the config: --set optimizer.lr=VALUE"),
             (("train", "run.json", "--epochs=1"), "--set training.max_step=VALUE, which counts steps"),
             (("train", "run.json", "--output-dir", "r1"), "unknown flag --output-dir; did you mean --run?"),
             (("train", "run.json", "--frobnicate"), "train: unknown flag --frobnicate; --help"),
-            (("--quiet", "train", "run.json"), "train: --quiet: expected behind the command, as in: segue train --quiet"),
+            (("--quiet", "train", "run.json"),
+             "train: --quiet: expected behind the command, as in: segue train --quiet"),
             (("train", "--set", "seed=1", "model.mem_len=2", "run.json"),
              "train: model.mem_len=2: expected --set before each KEY=VALUE, as in: --set model.mem_len=2"),
             (("train", "--set", "seed=1", "seed=2"), "train: seed=2: expected --set before each KEY=VALUE"),
@@ -54,13 +59,17 @@ def test_answers(program):
             (("frob",), "unknown command frob; --help"),
             (("eval", "--block-size", 3), "eval: unknown flag --block-size; did you mean --tgt-len?"),
             (("eval", "--model", "run"), "eval: unknown flag --model; did you mean --checkpoint?"),
-            (("generate", "run", "--max-new-tokens", 3), "generate: unknown flag --max-new-tokens; did you mean --tokens?"),
+            (("generate", "run", "--max-new-tokens", 3),
+             "generate: unknown flag --max-new-tokens; did you mean --tokens?"),
             (("generate", "run"), "as in: segue generate run --prompt 'It was'"),
             (("prepare", "a b.txt"), "prepare: expected --output, as in: segue prepare 'a b.txt' --output DIR"),
-            (("prepare", "--split", "0.9,0.1", "text.txt", "--output", "none"), "a file without a flag comes before a list of numbers"),
+            (("prepare", "--split", "0.9,0.1", "text.txt", "--output", "none"),
+             "a file without a flag comes before a list of numbers"),
             (("inspect",), "inspect: expected a path, as in: segue inspect PATH"),
-            (("prepare", "text.txt", "--min-count", 3, "--output", "none"), "--min-count: expected --tokenizer word, found byte"),
-            (("prepare", "text.txt", "--train", "text.txt", "--output", "none"), "--input and --train: expected either files to cut"),
+            (("prepare", "text.txt", "--min-count", 3, "--output", "none"),
+             "--min-count: expected --tokenizer word, found byte"),
+            (("prepare", "text.txt", "--train", "text.txt", "--output", "none"),
+             "--input and --train: expected either files to cut"),
             (("prepare", "--output", "none"), "as in: segue prepare book.txt --output data/book")):
         refused(program, USAGE, *arguments, says=[says])
     for command in ("prepare", "tasks", "train", "eval", "generate", "compare", "inspect"):
@@ -71,11 +80,13 @@ def test_overrides(program):
     """A broken rule blames the override that breaks it, and says what to do about stages."""
     file = config(program, "staged.json", training={"batch_size": 3, "tgt_len": 16, "max_step": 400, "stages": [
         {"until_step": 300, "tgt_len": 16, "mem_len": 0}]})
-    refused(program, CONFIG, "train", file, "--set", "seed=3", "--set", "training.max_step=200", "--run", "r1", leaves_nothing_at="r1",
+    refused(program, CONFIG, "train", file, "--set", "seed=3", "--set", "training.max_step=200", "--run", "r1",
+            leaves_nothing_at="r1",
             says=[f"{file} with --set training.max_step=200: training.stages[0].until_step", "training.stages=[]"])
     for cure in ("training.stages=[]", "training.stages[0].until_step=100"):
         program.run("train", file, "--set", "training.max_step=200", "--set", cure, "--run", "r1", "--dry-run")
-    refused(program, CONFIG, "train", file, "--set", "training.stages.mem_len=3", says=["as in training.stages[0].mem_len"])
+    refused(program, CONFIG, "train", file, "--set", "training.stages.mem_len=3",
+            says=["as in training.stages[0].mem_len"])
     refused(program, CONFIG, "train", file, "--set", "learning_rate=3", says=["did you mean optimizer.lr?"])
 
 
@@ -87,12 +98,13 @@ def test_a_run_finds_its_dataset(program):
     resume = [program.binary, "train", "--resume", "../here", "--set", "training.max_step=6"]
 
     def resumed():
-        return subprocess.run(resume, cwd=elsewhere, env=program.environment, capture_output=True, text=True, check=False)
+        return subprocess.run(resume, cwd=elsewhere, env=program.environment, capture_output=True, text=True,
+                              check=False)
 
     os.rename(program.path("text"), program.path("moved"))
     found = resumed()
-    check(found.returncode == DATA and "where ../here last had it" in found.stderr and "--set data.path=DIR" in found.stderr,
-          found.stderr)
+    check(found.returncode == DATA and "where ../here last had it" in found.stderr, found.stderr)
+    check("--set data.path=DIR" in found.stderr, found.stderr)
     os.rename(program.path("moved"), program.path("text"))
     found = resumed()
     check(found.returncode == 0 and 'data.path: "text" -> ' in found.stderr, found.stderr)
@@ -111,7 +123,8 @@ def test_the_last_line_can_be_pasted(program):
     _, errors = program.run("train", config(program, "two.json", "two splits"), "--run", "my run")
     line = errors.split("evaluate it with: ")[1].splitlines()[0]
     check(line == "segue eval --checkpoint 'my run' --data 'two splits' --split valid", line)
-    subprocess.run(line.replace("segue", program.binary, 1), shell=True, cwd=program.directory, env=program.environment, check=True,
+    subprocess.run(line.replace("segue", program.binary, 1), shell=True, cwd=program.directory,
+                   env=program.environment, check=True,
                    capture_output=True)
 
 
@@ -140,7 +153,8 @@ def test_a_run_without_a_checkpoint_leaves_its_name(program):
     with open(program.path("name", "sessions.jsonl")) as sessions:
         check(len(sessions.readlines()) == 1, "a session of the run before")
     check([line["step"] for line in metrics(program.path("name"))] == [1, 2, 3, 4], "metrics of the run before")
-    refused(program, USAGE, "train", file, "--run", "name", says=["name: a run is there already; continue it with --resume"])
+    refused(program, USAGE, "train", file, "--run", "name",
+            says=["name: a run is there already; continue it with --resume"])
 
 
 def test_interrupts_leave_nothing(program):
@@ -150,7 +164,8 @@ def test_interrupts_leave_nothing(program):
     commands = {
         "prepared": ("prepare", "--train", "endless.txt", "--output", "prepared"),
         "tasks": ("tasks", task, "--output", "tasks"),
-        "evaluated": ("eval", "plain", "--data", "text", "--recompute", "--tgt-len", 1000, "--output", "evaluated", "--per-token")}
+        "evaluated": ("eval", "plain", "--data", "text", "--recompute", "--tgt-len", 1000, "--output", "evaluated",
+                      "--per-token")}
     program.write("endless.txt", b"some words\n" * 30000000)
     for name, arguments in commands.items():
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -162,15 +177,17 @@ def test_interrupts_leave_nothing(program):
             _, errors = process.communicate()
             check(process.returncode == -number, f"{arguments}: exit {process.returncode}: {errors}")
             check(errors.endswith(f"segue: interrupted; nothing was written to {name}\n"), errors)
-            check(not [left for left in os.listdir(program.directory) if left.startswith(name)], f"{arguments}: left something")
+            check(not [left for left in os.listdir(program.directory) if left.startswith(name)],
+                  f"{arguments}: left something")
 
 
 def main():
     program = Program()
     program.prepare_text("text", 12000, seed=5)
     program.run("train", config(program), "--run", "run", "--quiet")
-    for test in (test_words_without_flags, test_answers, test_overrides, test_a_run_finds_its_dataset, test_the_last_line_can_be_pasted,
-                 test_best_is_told, test_a_run_without_a_checkpoint_leaves_its_name, test_interrupts_leave_nothing):
+    for test in (test_words_without_flags, test_answers, test_overrides, test_a_run_finds_its_dataset,
+                 test_the_last_line_can_be_pasted, test_best_is_told,
+                 test_a_run_without_a_checkpoint_leaves_its_name, test_interrupts_leave_nothing):
         test(program)
 
 
