@@ -21,8 +21,8 @@ struct ScoredText {
   std::optional<TextPlace> place = {};  // of their text in its sources; none: not known
 };
 
-// By the tokens where both know theirs; where losses are per byte, by the place in the sources too; else by the
-// dataset's path.
+// Compares the tokens where both are known; where losses are per byte, the same text in other tokens is the same too.
+// Where tokens are not known: what the runs were trained on, with the split, or else path and split of the dataset.
 bool are_same(const ScoredText& a, const ScoredText& b, bool per_byte);
 
 ScoredText training_text(const RunData& run);

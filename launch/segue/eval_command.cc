@@ -33,7 +33,7 @@ namespace {
 constexpr const char* kEvalExamples =
     "Examples:\n"
     "  segue eval --checkpoint runs/books      # on the test split of what it was trained on\n"
-    "  segue eval --checkpoint runs/books/checkpoints/best --data data/news --tgt-len 64 --mem-len 640 --clamp-len "
+    "  segue eval --checkpoint runs/books/checkpoints/best --data data/books --tgt-len 64 --mem-len 640 --clamp-len "
     "400 --same-length\n"
     "  segue eval --checkpoint runs/books --mem-len 0,128,256,512 --warm-up auto --name memory --per-token\n"
     "  segue eval --checkpoint runs/vanilla --recompute --stride 8 --output vanilla\n"

@@ -162,10 +162,6 @@ void print_state(const Checkpoint& checkpoint) {
   }
 }
 
-MadeBy made_by_of(const Checkpoint& checkpoint) {
-  return parse_made_by(checkpoint.text(kMadeByFile), (checkpoint.directory() / kMadeByFile).string());
-}
-
 // Of a layer whose heads learn how far back they look.
 struct LayerSpans {
   int64_t layer = 0;
@@ -200,7 +196,8 @@ void print_checkpoint_json(const ResolvedCheckpoint& resolved, const StoredModel
   for (const LayerSpans& layer : spans_of(checkpoint, stored.model))
     json["spans"].push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
   json["state"] = checkpoint.contains(kStateFile) ? write_fields(read_training_state(checkpoint)) : OrderedJson();
-  json["made_by"] = checkpoint.contains(kMadeByFile) ? write_fields(made_by_of(checkpoint)) : OrderedJson();
+  const std::optional<MadeBy> made_by = made_by_of(checkpoint);
+  json["made_by"] = made_by ? write_fields(*made_by) : OrderedJson();
   json["config"] = config ? to_json(*config) : OrderedJson();
   fmt::print("{}", format_json(json));
 }
@@ -219,8 +216,8 @@ void inspect_checkpoint(const InspectOptions& options) {
     fmt::print("{:<38} {:.1f} tokens\n", fmt::format("spans of heads, layer {}", layer.layer),
                fmt::join(layer.tokens, ", "));
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
-  if (checkpoint.contains(kMadeByFile))
-    fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(made_by_of(checkpoint))));
+  if (const std::optional<MadeBy> made_by = made_by_of(checkpoint))
+    fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(*made_by)));
 }
 
 bool holds_checkpoints(const std::filesystem::path& path) {

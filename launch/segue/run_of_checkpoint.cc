@@ -21,16 +21,22 @@ std::optional<Config> config_of(const Checkpoint& checkpoint) {
                                               source);
 }
 
+std::optional<MadeBy> made_by_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.contains(kMadeByFile)) return std::nullopt;
+  return parse_made_by(checkpoint.text(kMadeByFile), (checkpoint.directory() / kMadeByFile).string());
+}
+
 std::string data_of(const Checkpoint& checkpoint) {
   const std::optional<Config> config = config_of(checkpoint);
   const std::string directory = checkpoint.directory().string();
   if (!config || config->data.path.empty())
     throw UsageError("--data: expected the directory of a dataset, as {} does not tell what it was trained on",
                      directory);
-  if (!path_exists(config->data.path))
-    throw UsageError("--data: expected the directory of a dataset, as {}, which {} was trained on, is not here",
-                     config->data.path, directory);
-  return config->data.path;
+  if (path_exists(config->data.path)) return config->data.path;
+  const std::optional<MadeBy> made_by = made_by_of(checkpoint);  // a relative path, seen from where the run was
+  if (made_by && !made_by->data.empty() && path_exists(made_by->data)) return made_by->data;
+  throw UsageError("--data: expected the directory of a dataset, as {}, which {} was trained on, is not here",
+                   config->data.path, directory);
 }
 
 void warn_of_other_tokens(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger) {

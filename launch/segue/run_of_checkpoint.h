@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/made_by.h"
 #include "core/config/config.h"
 #include "core/evaluation/evaluation_settings.h"
 #include "data_pipeline/dataset.h"
@@ -15,6 +16,9 @@ namespace segue {
 
 // With which it was trained; none of an import. Throws CheckpointError naming file and key.
 std::optional<Config> config_of(const Checkpoint& checkpoint);
+
+// Who made it; nothing where it does not say so.
+std::optional<MadeBy> made_by_of(const Checkpoint& checkpoint);
 
 // The path of the dataset that it was trained on. Throws UsageError where it does not tell one that is there.
 std::string data_of(const Checkpoint& checkpoint);

@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from benchmark_programs import BENCHMARKS, BUILD, USAGE, call, has, refused
 from program import check
 
-
-MODULES = {"loss_by_position": ["h5py", "numpy"], "state_rounding": ["torch"], "peers/state_scan_torch.py": ["torch", "fla"]}
+MODULES = {"loss_by_position": ["h5py", "numpy"], "state_rounding": ["torch"], "peers/state_scan_torch.py": ["torch", "fla"],
+           "peers/tokenizers_encode.py": ["tokenizers"]}
+README = str(BENCHMARKS / "README.md")
 WITHOUT_OUTPUT = {"sass_attention", "sass_waits"}  # which tests run: they say what is wrong, and no more
 REFUSED = {
     "compare_cpu": [(["--rounds", "0"], ["--rounds", "at least 1, found 0"]), (["--seconds", "nan"], ["--seconds", "found nan"]),
@@ -22,10 +23,13 @@ REFUSED = {
                        (["--distances"], ["--distances", "--no-peer"]), (["--sample-seconds", "x"], ["--sample-seconds", "found x"])],
     "compare_states": [(["--tgt-len", "65"], ["--tgt-len", "multiple of 64"]), (["--d-head", "128", "--tgt-len", "64"], ["--d-head, 128"]),
                        (["--text", "nowhere"], ["--text", "nowhere"]), (["--text", "/dev/null"], ["--text", "/dev/null"])],
+    "compare_tokenizers": [(["nowhere", "."], ["tokenizer", "nowhere"]), ([README, "nowhere"], ["text", "nowhere"]),
+                           ([README, README, "--rounds", "0"], ["--rounds", "found 0"]), ([README, README, "--busy-ok", "--no-peer"], ["segue returned", "README.md"])],
     "exchange_hosts": [(["--build", "one"], ["--build", "NAME=DIRECTORY"]), (["--build", "one=nowhere"], ["--build", "nowhere"]),
                        (["--rate", "fast; true"], ["--rate", "fast; true"]), (["--hosts", "1"], ["--hosts", "at least 2"]),
                        (["--build", f"one={BUILD}", "--config", "nowhere"], ["--config", "nowhere"])],
     "feature_error": [],
+    "loaded_cpu": [(["nowhere"], ["config", "nowhere"]), (["--loads", "-1"], ["--loads", "found -1"]), (["--tasks", "sleeping"], ["--tasks", "'sleeping'"])],
     "loss_by_position": [],
     "memory_pays": [(["text"], ["NAME=DIRECTORY", "text"]), (["a=nowhere"], ["a: ", "nowhere"]), (["a=.", "a=."], ["names that differ"]),
                     (["../a=."], ["NAME=DIRECTORY"]), (["a=.", "--seeds", "1"], ["--seeds", "at least 2"]), (["a=.", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
@@ -43,6 +47,7 @@ PEERS = {"adaptive_softmax_torch.py": [(["--cutoffs", "20,10"], "20,10"), (["--v
          "attention_torch.py": [(["flex:1,2"], "flex:1,2"), (["deep:1,2,3,4,5"], "deep:1,2,3,4,5"), (["--device", "tpu"], "tpu")],
          "sparse_attention_torch.py": [(["--visibility", "{}"], "{}"), (["--heads", "0"], "found 0")],
          "state_scan_torch.py": [(["--tgt-len", "63"], "63")],
+         "tokenizers_encode.py": [(["nowhere", README], "nowhere")],
          "train_step_cpu.py": [(["--n-layer", "0"], "found 0"), (["--data", "nowhere"], "nowhere")],
          "train_step_cuda.py": [(["--ways", "fast"], "fast"), (["--dropout", "-1"], "found -1")]}
 
@@ -60,7 +65,8 @@ def usage(program):
             _, said = call(program, script, "--bad", expect=USAGE)
             check(len(said.splitlines()) == 1 and said.startswith(f"{name}: ") and missing[0] in said, f"{script}: {said}")
             continue
-        needed = {"memory_pays": ["a=.", "--runs", "runs"], "stale_keys": [".", "--runs", "runs"], "loss_by_position": ["a=b"]}.get(script, [])
+        needed = {"memory_pays": ["a=.", "--runs", "runs"], "stale_keys": [".", "--runs", "runs"], "loss_by_position": ["a=b"],
+                  "compare_tokenizers": [README, README]}.get(script, [])
         _, said = call(program, script, *needed, "--bad", expect=USAGE)
         check(len(said.splitlines()) == 1 and "--bad" in said, f"{script} --bad: {said}")
         if "/" in script or script in WITHOUT_OUTPUT:

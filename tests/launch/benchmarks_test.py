@@ -231,6 +231,33 @@ def scaling_cpu(program):
     check([point["at"] for point in sweeps["training", "model.mem_len"]["points"]] == [0, 8], f"scaling_cpu: {sweeps}")
 
 
+def loaded_cpu(program):
+    call(program, "loaded_cpu", config_of(program), "--loads", "1", "0", "--rounds", "1", "--seconds", "0", "--tokens", "3", "--build", BUILD,
+         "--busy-ok", "--output", "out/loaded")
+    found = results(program, "out/loaded", "json", "md")
+    points = [(row["task"], row["load"]) for row in found["rows"]]
+    check(points == [(task, load) for task in ("training", "evaluation", "generation", "scoring") for load in (0, 1)], f"loaded_cpu: {points}")
+    for row in found["rows"]:
+        check(len(row["ways"]) == 4 and all(0 < way["lowest"] <= way["median"] <= way["highest"] for way in row["ways"].values()), f"loaded_cpu: {row}")
+    typed = [part["command"] for part in found["parts"] if "GOMP_SPINCOUNT=" not in part["command"] and "OMP_WAIT_POLICY=" not in part["command"]]
+    check(len(typed) == len(points), f"loaded_cpu: as typed: {typed}")
+
+
+def compare_tokenizers(program):
+    letters = [chr(i) if 33 <= i < 127 else chr(256 + n) for n, i in enumerate(range(128))]
+    model = {"type": "BPE", "vocab": {letter: i for i, letter in enumerate(dict.fromkeys([*letters, *map(chr, range(161, 324))]))}, "merges": []}
+    plain = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    tokenizer = program.write("tokenizer.json", json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": plain,
+                                                            "post_processor": None, "decoder": plain, "model": model}))
+    text = program.write("book.txt", "it was the best of times\n" * 200)
+    peer_of_tokens = ["--python", sys.executable] if find_spec("tokenizers") else ["--no-peer"]
+    call(program, "compare_tokenizers", tokenizer, text, "--rounds", "2", *peer_of_tokens, "--build", BUILD, "--busy-ok", "--output", "out/tokenizers")
+    found = results(program, "out/tokenizers", "json", "md")
+    segue = found["programs"]["Segue"]
+    check(segue["tokens"] == 5000 and len(segue["megabytes_per_second"]) == 2 and segue["best"] > 0, f"compare_tokenizers: {segue}")
+    check(all(other["tokens"] == 5000 for other in found["programs"].values()), f"compare_tokenizers: {found['programs']}")
+
+
 def stale_keys(program):
     config_of(program)
     comparison = {"base": "small.json", "budget": {"kind": "tokens", "amount": 64}, "seeds": [1, 2], "measure": {"max_tokens": 500},
@@ -331,7 +358,7 @@ def matmul_peak(program):
 
 # Help and refusals.
 
-PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, usage, exchange_hosts,
+PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, usage, exchange_hosts, loaded_cpu, compare_tokenizers,
                                           thread_idle, loss_by_position, state_rounding, compare_head, matmul_peak, feature_error)}
 
 

@@ -61,7 +61,7 @@ PROVEN_BY = {
     "sbatch": "slurm_test",
 }
 # The flags that name what a command makes.
-MADE_BY_FLAGS = {"export": {"--output", "--args"}, "report": {"--output", "--figures"}}
+MADE_BY_FLAGS = {"eval": {"--output"}, "export": {"--output", "--args"}, "inspect": set(), "report": {"--output", "--figures"}}
 MADE_BY_OTHERS = {"-o", "--output", "--json", "--csv"}
 # A file in a directory that is made.
 WITHIN = {"prepare": "manifest.json", "tasks": "manifest.json", "train": "config.json", "eval": "evaluation.json",

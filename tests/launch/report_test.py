@@ -132,23 +132,23 @@ def check_different_texts(program):
 
 def check_texts_of_datasets(program):
     """A text in other tokens is the same text where losses are told per byte; another text is another."""
-    program.prepare_text("text", 6000, seed=3)
+    program.prepare_text("bytes", 6000, seed=3)
     program.prepare_text("foreign", 6000, seed=4)
-    program.run("prepare", "--input", "text.txt", "--split", "0.8,0.1,0.1", "--tokenizer", "word", "--output", "words")
-    for data in ("text", "foreign", "words"):
+    program.run("prepare", "--input", "bytes.txt", "--split", "0.8,0.1,0.1", "--tokenizer", "word", "--output", "words")
+    for data in ("bytes", "foreign", "words"):
         program.config("config.json", data={"path": data}, **TINY)
         program.run("train", "config.json", "--run", "on-" + data, "--quiet")
-        program.run("eval", "--checkpoint", "on-" + data, "--mem-len", "0,8", "--batch-size", 2, "--quiet")
-    summary, _, drawn = report_of(program, "on-text", "on-words")
+        program.run("eval", "--checkpoint", "on-" + data, "--mem-len", "0,8", "--warm-up", "auto", "--quiet")
+    summary, _, drawn = report_of(program, "on-bytes", "on-words")
     check("has the lowest loss" in summary and "bits per byte" in summary and "loss-by-memory-2.svg" not in drawn, f"{summary} {drawn}")
-    summary, _, drawn = report_of(program, "on-text", "on-foreign")
-    check("on-text on valid of text; on-foreign on valid of foreign" in summary and "loss-by-memory-2.svg" in drawn, f"{summary} {drawn}")
+    summary, _, drawn = report_of(program, "on-bytes", "on-foreign")
+    check("on-bytes on valid of bytes; on-foreign on valid of foreign" in summary and "loss-by-memory-2.svg" in drawn, f"{summary} {drawn}")
 
 
 def check_what_is_missing(program):
     """Sections without data name the run, and no figure is drawn of a few points that their bands hold."""
     _, text, _ = report_of(program, "plain")
-    for command in ("segue train --run plain --resume", "segue eval --checkpoint plain --mem-len 0,64,128 --name memory",
+    for command in ("segue train --run plain --resume", "segue eval --checkpoint plain --mem-len 0,32,64,128 --name memory",
                     "segue effective-context --model plain plain/evaluations/memory/losses-*.h5"):
         check(command in text, f"{command!r} in {text}")
     make_run(program, "vague", metrics(3), model={"mem_len": 8})
