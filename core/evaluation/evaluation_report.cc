@@ -6,7 +6,6 @@
 #include <functional>
 #include <string_view>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 
@@ -232,34 +231,6 @@ OrderedJson text_json(const Dataset& dataset, const std::string& split) {
   return place ? write_fields(*place) : OrderedJson();
 }
 
-std::string cell(const OrderedJson& line, const std::string& column) {
-  if (!line.contains(column) || line[column].is_null()) return "";
-  return line[column].is_string() ? line[column].get<std::string>() : line[column].dump();
-}
-
-std::string cells(const OrderedJson& line, const std::vector<std::string>& columns) {
-  std::vector<std::string> values(columns.size());
-  std::ranges::transform(columns, values.begin(), [&](const std::string& column) { return cell(line, column); });
-  return fmt::format("{}", fmt::join(values, ","));
-}
-
-std::string results_csv(const OrderedJson& results, const std::vector<std::string>& columns) {
-  std::string text = fmt::format("{}\n", fmt::join(columns, ","));
-  for (const OrderedJson& result : results) text += fmt::format("{}\n", cells(result, columns));
-  return text;
-}
-
-// A line for every line of the results' tables of this name, behind the lengths of the result.
-std::string table_csv(const OrderedJson& results, const std::string& table, const std::vector<std::string>& columns) {
-  const std::vector<std::string> lengths{"mode", "mem_len", "tgt_len"};
-  std::string text = fmt::format("{},{}\n", fmt::join(lengths, ","), fmt::join(columns, ","));
-  for (const OrderedJson& result : results) {
-    for (const OrderedJson& line : result[table])
-      text += fmt::format("{},{}\n", cells(result, lengths), cells(line, columns));
-  }
-  return text;
-}
-
 bool is_trained(const OrderedJson& evaluation, const OrderedJson& result) {
   const OrderedJson& trained = evaluation["trained"];
   const auto same = [&](const char* key) { return result[key] == trained[key]; };
@@ -460,22 +431,6 @@ OrderedJson evaluation_json(const EvaluationSettings& settings, const Evaluation
   return json;
 }
 
-void write_evaluation(const std::filesystem::path& directory, const OrderedJson& evaluation) {
-  const OrderedJson& results = evaluation["results"];
-  write_file_atomically(directory / "evaluation.json", format_json(evaluation));
-  write_file_atomically(
-      directory / "evaluation.csv",
-      results_csv(results, {"mode", "mem_len", "tgt_len", "stride", "clamp_len", "same_length", "context", "warm_up",
-                            "tokens", "loss", "confidence95", "bits_per_token", "perplexity", "bits_per_byte",
-                            "bits_per_byte_confidence95", "unknown_share", "seconds", "tokens_per_second"}));
-  write_file_atomically(directory / "by_position.csv", table_csv(results, "by_position",
-                                                                 {"position", "tokens", "loss", "confidence95",
-                                                                  "bits_per_byte", "bits_per_byte_confidence95"}));
-  write_file_atomically(directory / "by_context.csv", table_csv(results, "by_context",
-                                                                {"from", "to", "tokens", "loss", "confidence95",
-                                                                 "bits_per_byte", "bits_per_byte_confidence95"}));
-}
-
 std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& units) {
   const OrderedJson& results = evaluation["results"];
   const OrderedJson& first = results.front();
@@ -489,7 +444,8 @@ std::string describe_evaluation(const OrderedJson& evaluation, const LossUnits& 
                   first["clamp_len"].dump(), first["same_length"].dump());
   for (const OrderedJson& override_text : evaluation["set"])
     text += ", " + visible_line(override_text.get<std::string>());
-  if (!evaluation["warm_up"].is_null()) text += fmt::format(", warm-up {}", cell(evaluation, "warm_up"));
+  if (const OrderedJson& warm_up = evaluation["warm_up"]; !warm_up.is_null())
+    text += fmt::format(", warm-up {}", warm_up.is_string() ? warm_up.get<std::string>() : warm_up.dump());
   if (!evaluation["documents"].is_null()) {
     const auto documents = evaluation["documents"].get<int64_t>();
     text += fmt::format(", {} document{} from empty memory", human_count(documents), documents == 1 ? "" : "s");

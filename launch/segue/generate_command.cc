@@ -297,7 +297,6 @@ void run_generate(const GenerateOptions& given) try {
   for (const std::string& complaint : resolved.complaints) logger->warn("{}", complaint);
   if (!resolved.choice.empty()) logger->info("{}", resolved.choice);
   TextModel model(resolved.checkpoint, options.model, "segue generate", OptionNames::kFlags);
-  warn_of_threads("--threads", options.model.threads, *logger);
   if (options.score.empty()) {
     generate(options, model, *logger);
   } else {

@@ -102,7 +102,7 @@ def bits_of_program(program, *arguments):
 def check_losses_of_words(rows, tokens, first):
     """`rows` as the program has them; `tokens` their bits from token number `first` on."""
     at = 0
-    for word, bits, count in rows:
+    for word, bits, count, _ in rows:
         begin, at = at, at + int(count)
         if begin >= first:
             found = sum(tokens[begin - first:at - first])
@@ -173,7 +173,7 @@ def test_errors_of_the_program(program, example):
     program.write("empty.txt", "")
     os.mkdir(program.path("no-run"))
     for code, checkpoint, text in ((CHECKPOINT, "absent", "test.txt"), (CHECKPOINT, "no-run", "test.txt"),
-                                   (FILE, "config.json", "test.txt"), (CHECKPOINT, damaged, "test.txt"),
+                                   (CHECKPOINT, "config.json", "test.txt"), (CHECKPOINT, damaged, "test.txt"),
                                    (DATA, "letters-run", "unknown.txt"), (DATA, "run", "empty.txt"),
                                    (FILE, "run", "absent.txt")):
         _, expected = program.run("generate", "--checkpoint", checkpoint, "--score", text, "--quiet", expect=code)
