@@ -194,7 +194,7 @@ constexpr const char* kMeaningOfOneSeed =
     "\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
     "adjusted for the number of variants in a table (Holm).";
 constexpr const char* kMeaningOfCosts =
-    "\"stream\" is what a stream keeps from segment to segment, \"process\" the most memory of a program that trained.";
+    R"("stream" is what a stream keeps from segment to segment, "process" the most memory of a program that trained.)";
 constexpr const char* kMeaningOfDiverged =
     "Means leave out the seeds that diverged, and a difference is of the seeds that both have: of trainings that end.";
 

@@ -37,9 +37,9 @@ struct EvaluationSettings {
   std::string name = {};    // of a directory in the run's `evaluations`
   std::string device = "auto";
   PrecisionKind precision = PrecisionKind::kFp32;
-  int64_t threads = 0;  // 0: all
-  void describe(JsonFields& fields);
   OptionNames names = OptionNames::kFields;  // of the keys, in errors; not described
+  int64_t threads = 0;                       // 0: all
+  void describe(JsonFields& fields);
   std::string called(std::string_view key) const { return option_name(names, key); }
   // A KV cache cannot tell attention.
   EvaluationMemory kept() const { return attention ? EvaluationMemory::kAsTrained : memory; }

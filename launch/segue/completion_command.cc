@@ -104,8 +104,8 @@ std::vector<std::string> words_of_value(const OrderedJson& node) {
 // Those that have a role in the schema alone, where one is named.
 void add_keys(const OrderedJson& schema, const std::string& path, std::string_view role, std::vector<SetKey>& keys) {
   for (const auto& [key, node] : schema["properties"].items()) {
-    if (key.starts_with("$")) continue;  // of editors
-    const std::string name = path.empty() ? key : path + "." + key;
+    if (key.starts_with('$')) continue;  // of editors
+    const std::string name = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (node.contains("properties")) {
       add_keys(node, name, role, keys);
     } else if (role.empty() || node.value("x-role", "") == role) {
@@ -175,7 +175,7 @@ std::string bash_script(const CLI::App& app) {
   };
   text += "  case \"$command $before\" in\n" + choice_cases(app, complete);
   text += set_cases(app, [](std::string_view variable) {
-    return fmt::format("COMPREPLY=($(compgen -W \"${}\" -- \"$word\")); compopt -o nospace 2> /dev/null; return",
+    return fmt::format(R"(COMPREPLY=($(compgen -W "${}" -- "$word")); compopt -o nospace 2> /dev/null; return)",
                        variable);
   });
   text += "  esac\n  case \"$before\" in\n" + value_cases(complete);

@@ -39,7 +39,7 @@ std::string describe_training(const Config& config, const std::vector<std::strin
   text += fmt::format("{:>4}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}{:>11}\n", "rank", "streams", "weights", "gradients",
                       "optimizer", "memory", "activations", "total");
   for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, plan.ranks[rank]);
-  if (!places.front().empty()) text += "\n";
+  if (!places.front().empty()) text += '\n';
   for (size_t rank = 0; rank < places.size(); ++rank)
     if (!places[rank].empty()) text += fmt::format("rank {} on {}\n", rank, places[rank]);
   if (ranks > 1)

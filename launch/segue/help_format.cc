@@ -1,5 +1,7 @@
 #include "launch/segue/help_format.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -14,7 +16,7 @@ constexpr size_t kCommandIndent = 2;
 constexpr size_t kGoingOnIndent = 4;  // of a command that goes on
 constexpr size_t kFurtherIndent = 6;  // of other lines that go on, and of comments
 
-std::string spaces(size_t count) { return std::string(count, ' '); }
+std::string spaces(size_t count) { return fmt::format("{:{}}", "", count); }
 
 size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
@@ -56,7 +58,7 @@ std::string wrapped(std::string_view text, size_t column, const std::string& pre
     for (const std::string& part : parts_of(word, kColumns - prefix.size())) {
       const size_t gap = begins_line || !is_whole ? 0 : 1;
       if (!begins_line && column + gap + part.size() > kColumns) {
-        result += "\n" + prefix + part;
+        result.append("\n").append(prefix).append(part);
         column = prefix.size() + part.size();
       } else {
         result += std::string(gap, ' ') + part;
