@@ -5,6 +5,7 @@ Its functions are run as they stand in the script, on figures made up here and o
 
 import math
 import os
+import re
 import subprocess
 
 from program import TINY_MODEL, Program, check
@@ -64,6 +65,32 @@ def test_only_the_installation_is_checked(program):
     check(code == 1 and "expected four evaluations and six pairs" in said, said)
 
 
+def test_own_text_has_runs_of_its_own(program):
+    tell = 'choose_text "$@"; echo "$data $run $twin $most_bits ${#own[@]}"'
+    names = []
+    for text in ("one\n", "another\n"):
+        path = program.write("my book.tar.txt", text)
+        code, said = quickstart(program, f"set -- '{path}' '{path}'; {tell}")
+        check(code == 0 and re.fullmatch(r"data/quickstart-my-book-\w{8} runs/quickstart-my-book-\w{8} runs/quickstart-my-book-\w{8}-memoryless  2\n",
+                                         said), f"exit {code}: {said}")
+        names.append(said.split()[0])
+    check(names[0] != names[1], f"other text of the same name: {names}")
+    code, said = quickstart(program, f"set --; {tell}")
+    check(code == 0 and said == "data/quickstart runs/quickstart runs/quickstart-memoryless 2.6 0\n", f"exit {code}: {said}")
+    code, said = quickstart(program, f"set -- nowhere.txt; {tell}")
+    check(code == 2 and said == "launch/quickstart: nowhere.txt: expected a file of text that can be read\n", f"exit {code}: {said}")
+
+
+def test_what_it_says_of_time(program):
+    code, said = quickstart(program, "probe() { echo 4; }; nproc() { echo 2; }; forecast")
+    check(code == 0 and said == "At the speed of now: about 4 minutes to build, 6 minutes to train and evaluate two models.\n", f"exit {code}: {said}")
+    code, said = quickstart(program, "step_seconds() { [[ $1 == 0 ]] && echo 0.01 || echo 0.02; }; forecast_training")
+    check(code == 0 and said == "At the speed of now: about 40 s for the model with memory, 32 s for its twin.\n", f"exit {code}: {said}")
+    config = program.config("tiny.json", model=TINY_MODEL, training={"batch_size": 1, "tgt_len": 4}, data={"path": "none"})
+    code, said = quickstart(program, "step_seconds 2", segue=program.binary, config=config)
+    check(code == 0 and 0 < float(said) < 60, f"exit {code}: {said}")
+
+
 def test_two_tiny_models(program):
     program.prepare_text("text", 12000, 1)
     config = program.config("tiny.json", data={"path": program.path("text")}, model=TINY_MODEL,
@@ -87,6 +114,8 @@ def main():
     program = Program()
     test_what_is_said_follows_from_the_intervals(program)
     test_only_the_installation_is_checked(program)
+    test_own_text_has_runs_of_its_own(program)
+    test_what_it_says_of_time(program)
     test_two_tiny_models(program)
 
 
