@@ -50,7 +50,7 @@ void check_between_words(const TokenizerOptions& tokenizer, const std::string& t
 // Whether the separator's own tokens stand between letters, too.
 bool stays_apart(const Tokenizer& tokenizer, const std::string& separator, const std::vector<int32_t>& tokens) {
   const std::vector<int32_t> between = tokens_alone(tokenizer, "a" + separator + "a", kName).tokens;
-  return !std::ranges::search(between, tokens).empty();
+  return std::search(between.begin(), between.end(), tokens.begin(), tokens.end()) != between.end();
 }
 
 }  // namespace
