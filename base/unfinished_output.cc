@@ -1,17 +1,15 @@
-// A thread waits for the signals, as that of core/train/stop_signal.cc does: a handler could delete nothing.
+// What is unfinished, and its end by a signal.
 #include "base/unfinished_output.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
-#include <ctime>
+#include <csignal>
 #include <mutex>
-#include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,9 +19,6 @@ namespace segue {
 namespace {
 
 constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP};
-
-// The longest that the end of a CleanInterrupt takes.
-constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 50'000'000};
 
 // What is written while a directory is deleted is deleted in a further round.
 constexpr int kRounds = 100;
@@ -61,12 +56,6 @@ void delete_all() {
   }
 }
 
-// In one piece, past the buffers, which another thread may hold.
-void say(const std::string& line) {
-  const std::string text = fmt::format("{}segue: {}\n", ::isatty(STDERR_FILENO) != 0 ? "\n" : "", visible_line(line));
-  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
-}
-
 // Those that end this process. An ignored one would be waited for, too, once it is blocked.
 sigset_t ending_signals() {
   sigset_t signals;
@@ -78,40 +67,18 @@ sigset_t ending_signals() {
   return signals;
 }
 
+[[noreturn]] void delete_and_end(int signal) {
+  const std::lock_guard lock(registry().mutex);  // to the end: who waits for it would tell of the files that are gone
+  delete_all();
+  if (!registry().entries.empty())
+    say_past_buffers(fmt::format("interrupted; nothing was written to {}",
+                                 visible_line(registry().entries.front().target.string())));
+  end_by_signal(signal);
+}
+
 }  // namespace
 
-CleanInterrupt::CleanInterrupt() : signals_(ending_signals()) {
-  pthread_sigmask(SIG_BLOCK, &signals_, &mask_before_);
-  waiter_ = std::jthread([this](const std::stop_token& end) { wait(end); });
-}
-
-CleanInterrupt::~CleanInterrupt() {
-  waiter_ = {};
-  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-}
-
-void CleanInterrupt::wait(const std::stop_token& end) const {
-  while (!end.stop_requested()) {
-    const int signal = sigtimedwait(&signals_, nullptr, &kPatience);
-    if (signal > 0) end_process(signal);
-  }
-}
-
-void CleanInterrupt::end_process(int signal) const {
-  {
-    const std::lock_guard lock(registry().mutex);
-    delete_all();
-    if (!registry().entries.empty())
-      say(fmt::format("interrupted; nothing was written to {}", registry().entries.front().target.string()));
-  }
-  static_cast<void>(std::signal(signal, SIG_DFL));
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, signal);
-  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  static_cast<void>(::raise(signal));
-  std::_Exit(128 + signal);
-}
+CleanInterrupt::CleanInterrupt() : waiter_(ending_signals(), delete_and_end) {}
 
 UnfinishedOutput::UnfinishedOutput(std::filesystem::path partial, std::filesystem::path target,
                                    const std::function<void()>& make)

@@ -2,10 +2,10 @@
 // half-written behind.
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <functional>
-#include <thread>
+
+#include "base/signal_waiter.h"
 
 namespace segue {
 
@@ -16,17 +16,9 @@ namespace segue {
 class CleanInterrupt {
  public:
   CleanInterrupt();
-  ~CleanInterrupt();
-  CleanInterrupt(const CleanInterrupt&) = delete;
-  CleanInterrupt& operator=(const CleanInterrupt&) = delete;
 
  private:
-  void wait(const std::stop_token& end) const;
-  [[noreturn]] void end_process(int signal) const;
-
-  sigset_t signals_;
-  sigset_t mask_before_{};
-  std::jthread waiter_;
+  SignalWaiter waiter_;
 };
 
 // A file or directory at `partial` that will become `target`. Others may exist at the same time.

@@ -1,18 +1,10 @@
-// A thread that waits for the signals, and keeps them from all others. A signal handler would interrupt computations,
-// and oneDNN 2.6's matrix products for AVX-512 do not survive that: they keep values below the stack pointer, where the
-// handler's frame is laid, and then write wherever the damaged pointers lead.
+// What each signal means, by what came before it.
 #include "core/train/stop_signal.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <string>
-
-#include "base/terminal_line.h"
 
 namespace segue {
 
@@ -22,9 +14,6 @@ namespace {
 constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGUSR1};
 
 constexpr std::chrono::seconds kRepetitions(2);
-
-// The longest that the end of a StopSignal takes.
-constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 50'000'000};
 
 sigset_t stop_signals() {
   sigset_t signals;
@@ -45,29 +34,18 @@ void ignore_from_now_on() {
 
 }  // namespace
 
-StopSignal::StopSignal() {
-  const sigset_t signals = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
-  stop_ignoring();
-  waiter_ = std::jthread([this](const std::stop_token& end) { wait(end); });
-}
+StopSignal::StopSignal() : waiter_(stop_signals(), [this](int signal) { hear(signal); }) { stop_ignoring(); }
 
 StopSignal::~StopSignal() {
-  waiter_ = {};
+  waiter_.stop();
   ignore_from_now_on();
-  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-void StopSignal::wait(const std::stop_token& end) {
-  const sigset_t signals = stop_signals();
-  while (!end.stop_requested()) {
-    const int signal = sigtimedwait(&signals, nullptr, &kPatience);
-    if (signal < 0) continue;
-    if (!requested_) {
-      hear_first(signal);
-    } else if (signal == SIGINT && std::chrono::steady_clock::now() - first_ >= kRepetitions) {
-      quit();
-    }
+void StopSignal::hear(int signal) {
+  if (!requested_) {
+    hear_first(signal);
+  } else if (signal == SIGINT && std::chrono::steady_clock::now() - first_ >= kRepetitions) {
+    quit();
   }
 }
 
@@ -90,24 +68,14 @@ void StopSignal::say_first() const {
                         : "stopping after this step; SIGINT to quit without saving");
 }
 
-// In one piece, past the buffers: another thread may hold those while it waits for a terminal or a pipe.
-void StopSignal::say(const char* line) const {
-  if (processes_ == 0) return;
-  const std::string text = fmt::format("{}segue: {}\n", erasing_line(), line);
-  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+void StopSignal::say(const std::string& line) const {
+  if (processes_ > 0) say_past_buffers(line);
 }
 
-// As the signal would have ended the process by itself; what it waits for, a disk perhaps, is not waited for.
 void StopSignal::quit() const {
   const int64_t step = saved_step_;
-  say(step < 0 ? "quit; nothing was saved" : fmt::format("quit; nothing was saved since step {}", step).c_str());
-  static_cast<void>(std::signal(SIGINT, SIG_DFL));
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
-  static_cast<void>(::raise(SIGINT));
-  std::_Exit(128 + SIGINT);
+  say(step < 0 ? "quit; nothing was saved" : fmt::format("quit; nothing was saved since step {}", step));
+  end_by_signal(SIGINT);
 }
 
 }  // namespace segue

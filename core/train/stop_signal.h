@@ -5,7 +5,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <thread>
+#include <string>
+
+#include "base/signal_waiter.h"
 
 namespace segue {
 
@@ -30,8 +32,8 @@ class StopSignal {
   void note_saved(int64_t step) const { saved_step_ = step; }
 
  private:
-  void wait(const std::stop_token& end);
-  void say(const char* line) const;
+  void hear(int signal);
+  void say(const std::string& line) const;
   void say_first() const;
   void hear_first(int signal);
   [[noreturn]] void quit() const;
@@ -42,8 +44,7 @@ class StopSignal {
   mutable std::atomic<bool> is_said_ = false;     // the first line
   mutable std::atomic<int64_t> saved_step_ = -1;  // none
   std::chrono::steady_clock::time_point first_;
-  sigset_t mask_before_{};
-  std::jthread waiter_;
+  SignalWaiter waiter_;  // last: it may hear one at once
 };
 
 }  // namespace segue
