@@ -48,9 +48,6 @@ void add_costs(Page& page, const ComparisonResult& result) {
       "segment, and the most that a process held in training.");
 }
 
-// By which every variant took its rate; where some did by one and some by another, that of the first.
-MeasureKind chosen_by(const ComparisonResult& result) { return result.variants.front().rate->chosen_by; }
-
 void add_rates(Page& page, const ComparisonResult& result) {
   if (!result.variants.front().rate) return;
   page.section("rates", "Learning rates");

@@ -156,6 +156,9 @@ std::vector<PointSet> point_sets(const ComparisonResult& result);
 std::string title_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind);
 
 inline constexpr const char* kCostsTitle = "Costs of one run";
+// What learning rates were chosen by: a variant all of whose rates diverged says nothing of it.
+MeasureKind chosen_by(const ComparisonResult& result);
+
 std::string rates_title(const ComparisonResult& result);  // what learning rates were chosen by
 
 // What was found of a run at one of the measured lengths.

@@ -61,7 +61,8 @@ PlannedTotal planned_total(const ComparisonPlan& plan, const PlannedRuns& planne
     sums.tokens += tokens_after(run.config, 0);
     sums.flops += flops;
     if (!has_ended) sums.flops_left += flops;
-    if (seconds > 0.0 && !run.timed) {  // a timing is short, and most of it is not its steps
+    // A timing is short, and most of it is not its steps; one that diverged did not make all of its steps.
+    if (seconds > 0.0 && !run.timed && !has_diverged(directory, run)) {
       sums.flops_timed += flops;
       sums.seconds += seconds;
     }
@@ -101,7 +102,8 @@ OrderedJson total_json(const PlannedTotal& total) {
           {"left", total.left},
           {"tokens", known(total.tokens)},
           {"flops", known(total.flops)},
-          {"seconds_left", known(total.seconds_left)}};
+          {"seconds_left", known(total.seconds_left)},
+          {"budgeted_seconds_left", known(total.budgeted_seconds_left)}};
 }
 
 }  // namespace segue

@@ -37,7 +37,7 @@ PlannedTotal planned_total(const ComparisonPlan& plan, const PlannedRuns& planne
 // "78 trainings, 63,897,600 tokens, 1.2e+15 FLOP", and below it "66 are left, which take about 3 h 20 min".
 std::string describe(const PlannedTotal& total);
 
-// {"trainings", "left", "tokens", "flops", "seconds_left": null where they are not known}
+// {"trainings", "left", "tokens", "flops", "seconds_left", "budgeted_seconds_left"}: null where they are not known
 OrderedJson total_json(const PlannedTotal& total);
 
 }  // namespace segue

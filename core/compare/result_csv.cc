@@ -28,7 +28,7 @@ std::string measure_line(const ComparisonResult& result, const PointSet& set, Me
   const std::optional<SeedDifference>& difference = measure->difference;
   cells.insert(cells.end(),
                {fmt::format("{}", set.points[v]->tgt_len), fmt::format("{}", set.points[v]->mem_len), units.name,
-                cell_of(measure->values.mean(), units.scale), cell_of(measure->values.confidence95(), units.scale)});
+                cell_of(measure->mean(), units.scale), cell_of(measure->confidence95(), units.scale)});
   if (difference) {
     cells.insert(cells.end(),
                  {cell_of(difference->mean, units.scale), cell_of(difference->confidence95, units.scale),
@@ -71,12 +71,12 @@ std::string costs_csv(const ComparisonResult& result) {
 
 std::string rates_csv(const ComparisonResult& result) {
   const MeasureUnits loss = units_of(result, MeasureKind::kLoss);
-  const MeasureUnits accuracy = units_of(result, MeasureKind::kAccuracy);
   std::string text = "variant,learning_rate,validation_loss,unit,validation_accuracy_percent,is_chosen\n";
   for (const ComparedVariant& variant : result.variants) {
     for (const SweptRate::Tried& tried : variant.rate->tried)
-      text += line_of({variant.name, fmt::format("{}", tried.learning_rate), cell_of(tried.loss, loss.scale), loss.name,
-                       cell_of(tried.accuracy, accuracy.scale),
+      text += line_of({variant.name, fmt::format("{}", tried.learning_rate),
+                       cell_of(found_at(result, tried, MeasureKind::kLoss)), loss.name,
+                       cell_of(found_at(result, tried, MeasureKind::kAccuracy)),
                        tried.learning_rate == variant.rate->learning_rate() ? "true" : "false"});
   }
   return text;

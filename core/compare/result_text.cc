@@ -173,8 +173,8 @@ std::string describe_rates(const ComparisonResult& result) {
     text +=
         fmt::format("{:<{}}{:>14}{:>10.3g}  ", variant.name, name, variant.rate->learning_rate(), variant.rate->flops);
     for (const SweptRate::Tried& one : variant.rate->tried) {
-      const std::optional<double> found = found_at(result, one, variant.rate->chosen_by);
-      const int decimals = units_of(result, variant.rate->chosen_by).decimals;
+      const std::optional<double> found = found_at(result, one, chosen_by(result));
+      const int decimals = units_of(result, chosen_by(result)).decimals;
       text += found ? fmt::format("{}: {:.{}f}  ", one.learning_rate, *found, decimals)
                     : fmt::format("{}: diverged  ", one.learning_rate);
     }
@@ -261,8 +261,13 @@ std::string title_of(const ComparisonResult& result, const PointSet& set, Measur
   return title;
 }
 
+MeasureKind chosen_by(const ComparisonResult& result) {
+  const auto by_accuracy = [](const ComparedVariant& of) { return of.rate->chosen_by == MeasureKind::kAccuracy; };
+  return std::ranges::any_of(result.variants, by_accuracy) ? MeasureKind::kAccuracy : MeasureKind::kLoss;
+}
+
 std::string rates_title(const ComparisonResult& result) {
-  const MeasureKind kind = result.variants.front().rate->chosen_by;
+  const MeasureKind kind = chosen_by(result);
   return fmt::format("Learning rates, by {} on validation",
                      kind == MeasureKind::kAccuracy ? "right answers in %" : units_of(result, kind).name);
 }

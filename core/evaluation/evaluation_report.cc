@@ -227,7 +227,7 @@ OrderedJson warm_up_json(const EvaluationSettings& settings, const std::vector<P
 }
 
 OrderedJson text_json(const Dataset& dataset, const std::string& split) {
-  const std::optional<TextPlace> place = dataset.text_place(split);
+  const std::optional<SourcePlace> place = dataset.text_place(split);
   return place ? write_fields(*place) : OrderedJson();
 }
 

@@ -1,7 +1,7 @@
 // The results of an evaluation job as documents.
 //
 //   evaluation.json    everything: {"format": "segue-evaluation", "version": 1, "checkpoint", "step", "data", "split",
-//                      "dataset": checksum, "text": null or where it stands in its sources (TextPlace), "tokenizer",
+//                      "dataset": checksum, "text": null or where it stands in its sources (SourcePlace), "tokenizer",
 //                      "unit", "trained": lengths, "batch_size", "warm_up": tokens, "auto" or null,
 //                      "document_boundary": text or null, "set": overrides, "baseline", "command": that makes it again,
 //                      "results": [...], "sample"}

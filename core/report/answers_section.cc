@@ -94,12 +94,6 @@ std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, con
   return lines;
 }
 
-std::vector<TextGroup> groups_of(const std::vector<AnsweredResult>& results) {
-  std::vector<ScoredText> texts;
-  for (const AnsweredResult& of : results) texts.push_back(text_of(*of.run, *of.evaluation));
-  return group_by_text(texts, false);
-}
-
 void add_plots(Page& page, const std::vector<AnsweredResult>& results, size_t group) {
   const std::optional<int64_t>& longest = results.front().answers().longest_trained;
   const auto is_trained_alike = [&](const AnsweredResult& of) { return of.answers().longest_trained == longest; };
@@ -216,13 +210,9 @@ void add_answers(Page& page, const ReportData& data) {
         "No evaluation tells right answers yet; one comes with",
         fmt::format("segue eval --checkpoint {} --name answers", shell_word(data.runs.front().path.string())));
   page.html(table_html(table_of(results)));
-  const std::vector<TextGroup> groups = groups_of(results);
+  const std::vector<TextGroup> groups = groups_of(results, false);
   say_different(page, groups, [&](size_t i) { return results[i].name; });
-  for (size_t g = 0; g < groups.size(); ++g) {
-    std::vector<AnsweredResult> members;
-    for (const size_t member : groups[g].members) members.push_back(results[member]);
-    add_plots(page, members, g);
-  }
+  for (size_t g = 0; g < groups.size(); ++g) add_plots(page, members_of(groups[g], results), g);
   add_grids(page, results);
   add_hardest(page, results);
 }

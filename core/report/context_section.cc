@@ -103,10 +103,8 @@ void add_effective_context(Page& page, const ReportData& data) {
   page.section("effective-context", "Effective context");
   if (!data.effective_context) {
     return page.missing(
-        "How much context each of a group of models makes use of is shown with --effective-context "
-        "effective_context.json, "
-        "which is "
-        "made from the losses that segue eval --per-token writes, by",
+        "--effective-context FILE shows how much context each model of a group uses. FILE is made from the losses "
+        "that segue eval --per-token writes, by",
         effective_context_command(data.runs));
   }
   const EffectiveContext& context = *data.effective_context;

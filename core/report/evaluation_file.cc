@@ -240,10 +240,10 @@ std::vector<LossOfPart> joined(const std::vector<LossOfPart>& parts, IsEnough is
   return groups;
 }
 
-std::optional<TextPlace> read_text_place(const JsonNode& document) {
+std::optional<SourcePlace> read_text_place(const JsonNode& document) {
   const std::optional<JsonNode> text = document.find("text");
   if (!text) return std::nullopt;
-  return TextPlace{.sources = text->at("sources").text(),
+  return SourcePlace{.sources = text->at("sources").text(),
                    .begin = read_count(text->at("begin")),
                    .bytes = read_count(text->at("bytes"))};
 }

@@ -115,7 +115,7 @@ struct Evaluation {
   std::string name = {};
   std::string data = {};
   std::string dataset = {};            // Dataset::identity() of the split; empty: not known
-  std::optional<TextPlace> text = {};  // where it stands in its sources; none: not known
+  std::optional<SourcePlace> text = {};  // where it stands in its sources; none: not known
   std::string split = {};
   std::string unit = {};
   int64_t step = 0;
@@ -151,7 +151,7 @@ struct EffectiveContext {
 };
 
 // The key "text" of what was evaluated; none where it is not told.
-std::optional<TextPlace> read_text_place(const JsonNode& document);
+std::optional<SourcePlace> read_text_place(const JsonNode& document);
 
 // Throw DataError naming file, key, expected and found; FileError when the file cannot be read.
 Evaluation read_evaluation(const std::filesystem::path& path);

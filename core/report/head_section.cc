@@ -149,7 +149,7 @@ void tell_unknown(Page& page, const std::vector<RunData>& runs) {
   for (const RunData& run : runs) {
     std::vector<std::string> parts;
     const auto add = [&](double share, const std::string& of) {
-      if (share > 0.0) parts.push_back(fmt::format("{:.3g} % of those of {}", 100.0 * share, of));
+      if (share > 0.0) parts.push_back(fmt::format("{:.3g} % of {}", 100.0 * share, of));
     };
     if (const auto& validation = run.metrics.validation; !validation.empty())
       add(validation.back().unknown_share.value_or(0.0), "split " + validation.back().split + " in training");
@@ -161,10 +161,10 @@ void tell_unknown(Page& page, const std::vector<RunData>& runs) {
             fmt::format("evaluation {} (split {})", evaluation.name, evaluation.split));
     }
     if (parts.empty()) continue;
-    page.paragraph(
-        fmt::format("{}: unknown to the vocabulary are, of the tokens that were scored, {}. No loss says what "
-                    "stood there, so that a low one over many of them is no good model.",
-                    run.name, fmt::join(parts, "; ")));
+    page.paragraph(fmt::format(
+        "{}: some of the scored tokens are unknown to the vocabulary: {}. Their loss does not tell what text "
+        "they stood for, so a low loss over many of them does not mean a good model.",
+        run.name, fmt::join(parts, "; ")));
   }
 }
 

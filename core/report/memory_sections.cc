@@ -193,22 +193,6 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
       lowest->mem_len > trained ? fmt::format(", beyond the {} it was trained with", human_count(trained)) : "");
 }
 
-}  // namespace
-
-namespace {
-
-std::vector<TextGroup> groups_of(const std::vector<LengthCurve>& curves, const LossUnit& unit) {
-  std::vector<ScoredText> texts;
-  for (const LengthCurve& curve : curves) texts.push_back(text_of(*curve.run, *curve.evaluation));
-  return group_by_text(texts, unit.per_byte());
-}
-
-std::vector<LengthCurve> members_of(const TextGroup& group, const std::vector<LengthCurve>& curves) {
-  std::vector<LengthCurve> members;
-  for (const size_t member : group.members) members.push_back(curves[member]);
-  return members;
-}
-
 void add_by_memory(Page& page, const std::vector<LengthCurve>& sweeps, const LossUnit& unit, size_t group) {
   Plot by_memory = plot_of(sweeps, memory_of, unit);
   by_memory.name = name_in_group("loss-by-memory", group);
@@ -242,13 +226,13 @@ void add_loss_by_memory(Page& page, const ReportData& data) {
   std::erase_if(sweeps, [](const LengthCurve& curve) { return !has_several(curve); });
   if (sweeps.empty())
     return page.missing("No evaluation has several memory lengths yet; one comes with",
-                        evaluation_command(data.runs.front(), "--name memory"));
+                        evaluation_command(data.runs.front(), "--name memory --per-token"));
   std::vector<LengthCurve> all = curves_of(data.runs, true);
   name_curves(sweeps);
   name_curves(all);
-  const std::vector<TextGroup> groups = groups_of(all, unit);
+  const std::vector<TextGroup> groups = groups_of(all, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return all[i].name; });
-  const std::vector<TextGroup> swept = groups_of(sweeps, unit);
+  const std::vector<TextGroup> swept = groups_of(sweeps, unit.per_byte());
   for (size_t g = 0; g < swept.size(); ++g) add_by_memory(page, members_of(swept[g], sweeps), unit, g);
   for (size_t g = 0; g < groups.size(); ++g) add_by_context(page, members_of(groups[g], all), unit, g);
 }

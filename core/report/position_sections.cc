@@ -178,18 +178,6 @@ bool tells_something(const Plot& plot) {
   return most > kFew || highest - lowest > widest;
 }
 
-std::vector<TextGroup> groups_of(const std::vector<PlacedResult>& results, const LossUnit& unit) {
-  std::vector<ScoredText> texts;
-  for (const PlacedResult& placed : results) texts.push_back(text_of(*placed.run, *placed.evaluation));
-  return group_by_text(texts, unit.per_byte());
-}
-
-std::vector<PlacedResult> members_of(const TextGroup& group, const std::vector<PlacedResult>& results) {
-  std::vector<PlacedResult> members;
-  for (const size_t member : group.members) members.push_back(results[member]);
-  return members;
-}
-
 void add_plot(Page& page, const Plot& plot, const std::string& caption, const Table& table) {
   if (tells_something(plot)) return page.figure({.charts = {plot}, .caption = caption, .table = table});
   page.paragraph(
@@ -228,11 +216,11 @@ void add_loss_by_position(Page& page, const ReportData& data) {
   if (positions.empty())
     return page.missing("No evaluation tells the loss by position yet; one comes with",
                         evaluation_command(data.runs.front(), "--name positions"));
-  const std::vector<TextGroup> groups = groups_of(positions, unit);
+  const std::vector<TextGroup> groups = groups_of(positions, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return positions[i].name; });
   for (size_t g = 0; g < groups.size(); ++g) add_by_position(page, members_of(groups[g], positions), unit, g);
   const std::vector<PlacedResult> contexts = by_context_results(data);
-  const std::vector<TextGroup> context_groups = groups_of(contexts, unit);
+  const std::vector<TextGroup> context_groups = groups_of(contexts, unit.per_byte());
   for (size_t g = 0; g < context_groups.size(); ++g)
     add_by_context(page, members_of(context_groups[g], contexts), unit, g);
 }

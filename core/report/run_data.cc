@@ -52,6 +52,8 @@ TrainingPoint read_training_point(const JsonNode& line) {
 void add_line(const JsonNode& line, Metrics& metrics) {
   if (metrics.unit.empty()) metrics.unit = line.find_text("unit");
   if (const std::optional<JsonNode> split = line.find("evaluation")) {
+    const std::optional<int64_t> evaluated = line.find_integer("evaluated_tokens");
+    metrics.evaluated_tokens = evaluated ? *evaluated : line.find_integer("tokens").value_or(0);  // of older versions
     metrics.dataset = line.find_text("dataset");
     metrics.text = read_text_place(line);
     metrics.validation.push_back({.step = line.at("step").integer(),

@@ -28,7 +28,7 @@ bool are_of_one_kind(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && a.substr(0, a.find(':')) == b.substr(0, b.find(':'));
 }
 
-bool are_one_place(const std::optional<TextPlace>& a, const std::optional<TextPlace>& b) {
+bool are_one_place(const std::optional<SourcePlace>& a, const std::optional<SourcePlace>& b) {
   if (!a || !b || a->sources != b->sources || !are_as_many(a->bytes, b->bytes)) return false;
   return are_close(a->begin, b->begin, a->bytes);
 }
@@ -46,6 +46,7 @@ void tell_apart(std::vector<TextGroup>& groups, const std::function<std::string(
 }  // namespace
 
 bool are_same(const ScoredText& a, const ScoredText& b, bool per_byte) {
+  if (!per_byte && !a.unit.empty() && !b.unit.empty() && a.unit != b.unit) return false;
   if (per_byte && a.split == b.split && are_one_place(a.place, b.place)) return true;
   if (!are_as_many(a.count, b.count)) return false;
   if (are_of_one_kind(a.tokens, b.tokens)) return a.tokens == b.tokens;
@@ -58,7 +59,8 @@ ScoredText training_text(const RunData& run) {
   return {.tokens = run.trained_on,
           .trained_on = run.trained_on,
           .path = run.config.data.path,
-          .split = run.config.data.train_split};
+          .split = run.config.data.train_split,
+          .unit = run.metrics.unit};
 }
 
 ScoredText judged_text(const RunData& run) {
@@ -69,13 +71,17 @@ ScoredText judged_text(const RunData& run) {
           .trained_on = run.trained_on,
           .path = run.config.data.path,
           .split = metrics.validation.back().split,
-          .count = most,
+          .count = metrics.evaluated_tokens,
+          .unit = metrics.unit,
           .place = most == 0 ? metrics.text : std::nullopt};
 }
 
 ScoredText text_of(const RunData& run, const Evaluation& evaluation) {
-  ScoredText text{
-      .tokens = evaluation.dataset, .path = evaluation.data, .split = evaluation.split, .place = evaluation.text};
+  ScoredText text{.tokens = evaluation.dataset,
+                  .path = evaluation.data,
+                  .split = evaluation.split,
+                  .unit = evaluation.unit,
+                  .place = evaluation.text};
   if (evaluation.data == run.config.data.path) text.trained_on = run.trained_on;
   if (evaluation.results.empty()) return text;
   text.count = evaluation.results.front().tokens;
@@ -97,6 +103,10 @@ std::vector<TextGroup> group_by_text(const std::vector<ScoredText>& texts, bool 
     }
   }
   const auto first_of = [&](const TextGroup& group) -> const ScoredText& { return texts[group.members.front()]; };
+  tell_apart(groups, [&](const TextGroup& group) {
+    const std::string& unit = first_of(group).unit;
+    return unit.empty() ? std::string() : fmt::format(", by {}", unit);
+  });
   tell_apart(groups, [&](const TextGroup& group) {
     const int64_t count = first_of(group).count;
     return count > 0 ? fmt::format(", {} tokens", human_count(count)) : std::string();

@@ -18,7 +18,8 @@ struct ScoredText {
   std::string path = {};        // of the dataset, as it was given
   std::string split = {};
   int64_t count = 0;                    // tokens that were scored at most; 0: all
-  std::optional<TextPlace> place = {};  // of their text in its sources; none: not known
+  std::string unit = {};                // of the tokens: masked ones do not compare with others; empty: not known
+  std::optional<SourcePlace> place = {};  // of their text in its sources; none: not known
 };
 
 // Compares the tokens where both are known; where losses are per byte, the same text in other tokens is the same too.
@@ -38,6 +39,22 @@ struct TextGroup {
 
 // In the order of their first members; a single one where all are of the same text.
 std::vector<TextGroup> group_by_text(const std::vector<ScoredText>& texts, bool per_byte);
+
+// Of results that have a run and an evaluation.
+template <typename Result>
+std::vector<TextGroup> groups_of(const std::vector<Result>& results, bool per_byte) {
+  std::vector<ScoredText> texts;
+  for (const Result& result : results) texts.push_back(text_of(*result.run, *result.evaluation));
+  return group_by_text(texts, per_byte);
+}
+
+// The results of a group.
+template <typename Result>
+std::vector<Result> members_of(const TextGroup& group, const std::vector<Result>& results) {
+  std::vector<Result> members;
+  for (const size_t member : group.members) members.push_back(results[member]);
+  return members;
+}
 
 // "a and b on test of data/book; c on test of data/web"
 std::string list_of(const std::vector<TextGroup>& groups, const std::function<std::string(size_t member)>& name_of);

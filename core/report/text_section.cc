@@ -148,7 +148,7 @@ void add_shaded_text(Page& page, const ReportData& data) {
   }
   if (is_empty)
     page.missing("No evaluation of a text that can be decoded is there yet; one comes with",
-                 evaluation_command(data.runs.front(), "--name memory"));
+                 evaluation_command(data.runs.front(), "--name memory --per-token"));
 }
 
 }  // namespace segue::report

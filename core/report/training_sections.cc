@@ -217,11 +217,7 @@ void add_learning_curves(Page& page, const ReportData& data) {
   for (const DrawnRun& drawn : runs) texts.push_back(judged_text(*drawn.run));
   const std::vector<TextGroup> groups = group_by_text(texts, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return runs[i].run->name; });
-  for (size_t g = 0; g < groups.size(); ++g) {
-    DrawnRuns of_group;
-    for (const size_t member : groups[g].members) of_group.push_back(runs[member]);
-    page.figure(curves_figure(of_group, unit, g));
-  }
+  for (size_t g = 0; g < groups.size(); ++g) page.figure(curves_figure(members_of(groups[g], runs), unit, g));
 }
 
 void add_throughput(Page& page, const ReportData& data) {

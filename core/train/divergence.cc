@@ -14,12 +14,16 @@ void refuse_divergence(int64_t step, const std::string& what, const CheckpointSt
     if (saved < step) last = saved;
   const OptimizerConfig& optimizer = config.optimizer;
   const bool is_short = config.training.precision == PrecisionKind::kBf16;
+  const std::string from = last ? fmt::format("the last good checkpoint is {}", store.path_of(*last).string())
+                                : std::string("there is no checkpoint before it");
+  // --resume takes the newest one, which may be that of the step itself.
+  const bool is_newest = last && store.list().back() == *last;
+  const std::string_view how = is_newest ? "resume"
+                               : last    ? "start a new run from it (training.init_from)"
+                                         : "start again";
   throw DivergedError(
-      "step {}: {}; {}; resume with a lower optimizer.lr than {}, a longer schedule.warmup_step than {}{} or {}", step,
-      what,
-      last ? fmt::format("the last good checkpoint is {}", store.path_of(*last).string())
-           : std::string("there is no checkpoint before it"),
-      optimizer.lr, config.schedule.warmup_step, is_short ? ", training.precision=fp32" : "",
+      "step {}: {}; {}; {} with a lower optimizer.lr than {}, a longer schedule.warmup_step than {}{} or {}", step,
+      what, from, how, optimizer.lr, config.schedule.warmup_step, is_short ? ", training.precision=fp32" : "",
       optimizer.clip > 0.0 ? fmt::format("a smaller optimizer.clip than {}", optimizer.clip)
                            : std::string("an optimizer.clip above 0"));
 }

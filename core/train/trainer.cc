@@ -367,7 +367,6 @@ std::optional<EvaluationResult> Trainer::result_unless(const StopSignal& stop) t
 }
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
-  settle();
   check_replicas(parts(), job_);
   const std::optional<EvaluationResult> made = result_unless(stop);
   if (!made) return std::nullopt;
@@ -386,7 +385,7 @@ std::optional<bool> Trainer::evaluate(const StopSignal& stop) {
   const LossUnits units = loss_units(dataset_, config_.model.objective);
   publish([&] {
     OrderedJson values{{"dataset", dataset_.identity(config_.evaluation.split)}};
-    if (const std::optional<TextPlace> text = dataset_.text_place(config_.evaluation.split))
+    if (const std::optional<SourcePlace> text = dataset_.text_place(config_.evaluation.split))
       values["text"] = write_fields(*text);
     add_loss(values, loss, units);
     if (const std::optional<double> accuracy = result.accuracy()) values["accuracy"] = *accuracy;

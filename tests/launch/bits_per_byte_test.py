@@ -188,7 +188,7 @@ def test_unknown(job):
         page = file.read()
     check(">unknown</th>" in page and f"{100 * result['unknown_share']:.3g} %" in page, "the page says no share")
     for share, of in ((line["unknown_share"], "split test in training"), (shares[0], "evaluation unknown (split test)")):
-        check(f"{100 * share:.3g} % of those of {of}" in page, f"the page says no share of {of}")
+        check(f"{100 * share:.3g} % of {of}" in page, f"the page says no share of {of}")
     job.run("prepare", "--train", "train.txt", "--test", "test.txt", "--output", "bytes")
     job.run("train", "config.json", "--set", "data.path=bytes", "--run", "bytes-run", "--quiet")
     shown, _ = job.run("eval", "--checkpoint", "bytes-run", "--data", "bytes", "--output", "of-bytes")

@@ -61,9 +61,10 @@ def check_tables(program, output, page, found):
     for row, variant in zip(rows, found["variants"], strict=True):
         loss = variant["losses"][0]
         check((row["variant"], row["unit"], int(row["mem_len"])) == (variant["name"], "bits/byte", loss["mem_len"]), f"{row}")
-        check(math.isclose(float(row["value"]), loss["bits_per_byte"]), f"{row}")
-        check([math.isclose(float(row[f"seed_{seed}"]) * math.log(2), value) for seed, value in zip((1, 2), loss["seeds"])]
-              == [True, True], f"{row}: seeds {loss['seeds']}")
+        per_byte = loss["per_byte"]
+        check(math.isclose(float(row["value"]), per_byte["bits"]), f"{row}: {per_byte}")
+        check(math.isclose(float(row["confidence95"]), per_byte["confidence95"]), f"{row}: {per_byte}")
+        check(all(math.isclose(float(row[f"seed_{seed}"]), value) for seed, value in zip((1, 2), per_byte["seeds"], strict=True)), f"{row}: {per_byte}")
         check((row["difference"] == "") == (variant["name"] == "xl") and row["diverged_seeds"] == "0", f"{row}")
     costs = rows_of(program, "comparisons/family", "costs.csv")
     check([int(row["parameters"]) for row in costs] == [variant["cost"]["parameters"] for variant in found["variants"]], f"{costs}")
