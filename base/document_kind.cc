@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -37,7 +41,7 @@ KindWords words_of(DocumentKind kind) {
     case DocumentKind::kTokenizer:
       return {"a tokenizer", ", which segue prepare reads as --tokenizer"};
   }
-  return {"", ""};
+  throw ContractError("a document of kind {}", static_cast<int>(kind));
 }
 
 bool has_object(const Json& document, const char* key) {
@@ -98,10 +102,13 @@ std::string describe_path(const std::filesystem::path& path) {
     return kind == DocumentKind::kUnknown ? "a file" : described(kind);
   }
   if (!fs::is_directory(path, error)) return "";
-  if (fs::exists(path / "manifest.json", error)) return described(kind_of_file(path / "manifest.json"));
-  if (fs::is_directory(path / "checkpoints", error)) return "a run, which segue report, segue eval and others read";
-  if (fs::exists(path / "measure.json", error) && fs::is_directory(path / "runs", error))
-    return fmt::format("a comparison, whose runs are {}", shell_word((path / "runs").string()) + "/*");
+  const std::vector<DirectoryKind> kinds = kinds_in(path);
+  const auto has = [&](DirectoryKind kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
+  if (has(DirectoryKind::kDataset)) return described(DocumentKind::kDataset);
+  if (has(DirectoryKind::kCheckpoint)) return described(DocumentKind::kCheckpoint);
+  if (has(DirectoryKind::kRun)) return "a run, which segue report, segue eval and others read";
+  if (has(DirectoryKind::kComparison))
+    return fmt::format("a comparison, whose runs are {}/*", shell_word((path / "runs").string()));
   return fs::exists(path / "config.json", error) ? described(kind_of_file(path / "config.json")) : "";
 }
 

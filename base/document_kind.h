@@ -35,8 +35,8 @@ void check_document_kind(const Json& document, std::string_view source, Document
 // Of a file; unknown for what cannot be read or is no JSON.
 DocumentKind kind_of_file(const std::filesystem::path& path);
 
-// What is at a path, for errors that expected something else: "a dataset, which segue train and segue eval read as
-// --data"; "" for what is not known. Reads no more than a file of JSON.
+// What is at a path, for errors that expected something else: "a dataset, which segue train (data.path) and segue eval
+// (--data) read"; "" for what is not known. Reads no more than a file of JSON.
 std::string describe_path(const std::filesystem::path& path);
 
 }  // namespace segue

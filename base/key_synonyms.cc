@@ -1,4 +1,4 @@
-// One row for each key or flag.
+// A row for each key or flag, and each remark.
 #include "base/key_synonyms.h"
 
 #include <algorithm>
@@ -37,9 +37,10 @@ constexpr std::array kRows{
     Row{"training.max_step",
         "maxsteps maxiters maxiter maxupdate maxupdates trainiters trainsteps totalsteps numsteps nsteps numtrainsteps "
         "maxtrainsteps numiterations iterations iters steps trainingsteps"},
-    Row{"training.max_step", "epochs epoch numepochs nepochs maxepoch maxepochs numtrainepochs trainepochs",
+    Row{"training.max_step",
+        "epochs epoch numepochs nepochs maxepoch maxepochs numtrainepochs trainepochs "
+        "traintokens totaltokens trainsamples",
         "counts steps"},
-    Row{"training.max_step", "traintokens totaltokens trainsamples", "counts steps"},
     Row{"tokens", "maxnewtokens maxtokens maxlength maxlen length npredict numtokens ntokens n newtokens"},
     Row{"training.tgt_len tgt_len",
         "bptt seqlen seqlength sequencelength blocksize contextlength contextlen contextsize contextwindow ctxlen "
@@ -147,7 +148,7 @@ constexpr std::array kRows{
     Row{"args", "config configfile arguments"},
 };
 
-// Letters and digits alone, in small letters.
+// Without dashes, in small letters.
 std::string folded(std::string_view word) {
   std::string text;
   for (const char letter : word) {

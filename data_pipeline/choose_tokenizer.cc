@@ -221,7 +221,8 @@ std::unique_ptr<Tokenizer> choose_tokenizer(const PrepareOptions& options, const
     case TokenizerKind::kReadyMade:
       break;
   }
-  throw UsageError("tokenizer {}: say what the tokens are by their format", name_of_choice(options.tokenizer.kind));
+  throw UsageError("--tokenizer {}: expected the format of the tokens (--format), found none",
+                   name_of_choice(options.tokenizer.kind));
 }
 
 std::unique_ptr<Tokenizer> read_tokenizer_file(const TokenizerOptions& asked, Logger& logger) {

@@ -56,7 +56,7 @@ std::string read_shard(const Dataset& dataset, const ShardRow& row, size_t index
 
 }  // namespace
 
-void TextPlace::describe(JsonFields& fields) {
+void SourcePlace::describe(JsonFields& fields) {
   fields.required("sources", sources, {.meaning = "a checksum of the sources' checksums"});
   fields.required("begin", begin,
                   {.meaning = "bytes of text in earlier splits that have one of these sources", .minimum = 0});
@@ -139,7 +139,7 @@ std::string Dataset::checksum(std::string_view split) const {
   return all.text();
 }
 
-std::optional<TextPlace> Dataset::text_place(std::string_view split) const {
+std::optional<SourcePlace> Dataset::text_place(std::string_view split) const {
   const auto holds = [](const SourceInfo& source, std::string_view name) {
     return std::ranges::find(source.splits, name) != source.splits.end();
   };
@@ -147,7 +147,7 @@ std::optional<TextPlace> Dataset::text_place(std::string_view split) const {
     return std::ranges::any_of(
         manifest_.sources, [&](const SourceInfo& source) { return holds(source, split) && holds(source, other.name); });
   };
-  TextPlace place{.bytes = split_info(split).bytes};
+  SourcePlace place{.bytes = split_info(split).bytes};
   Checksum checksum;
   bool has_sources = false;
   for (const SourceInfo& source : manifest_.sources) {

@@ -16,7 +16,7 @@ namespace segue {
 constexpr std::string_view kByTokens = "tokens:";  // how an identity begins that does not depend on shards
 
 // Where a text stands: the same for datasets that cut the same sources into different tokens.
-struct TextPlace {
+struct SourcePlace {
   std::string sources = {};  // a checksum of theirs
   int64_t begin = 0;         // bytes of text in earlier splits that have one of these sources
   int64_t bytes = 0;
@@ -50,7 +50,7 @@ class Dataset {
   // Of the shards' checksums, those of its marks, and the lengths of its examples: what identity() was before.
   std::string checksum(std::string_view split) const;
   // None where no bytes or no sources are known.
-  std::optional<TextPlace> text_place(std::string_view split) const;
+  std::optional<SourcePlace> text_place(std::string_view split) const;
   // Whether `other`, an identity of any version, is that of this split. Reads it where there is no other way to know.
   bool has_identity(std::string_view split, const std::string& other) const;
 

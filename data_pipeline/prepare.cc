@@ -279,7 +279,7 @@ void prepare(const PrepareOptions& given, Logger& logger) {
   plan_splits(options, corpora);
   warn_of_skipped_lines(corpora, logger);
   if (options.has_separator() && options.field.empty() && std::ranges::all_of(corpora, has_one_document))
-    logger.warn("separator: nothing to put it between, since there is one source {}",
+    logger.warn("--separator: nothing to put it between, since there is one source {}",
                 corpora.size() > 1 ? "for each split" : "alone");
   const std::string manifest_path = (options.output / kManifestFile).string();
   check_manifest_size(planned_manifest(options, corpora), manifest_path);

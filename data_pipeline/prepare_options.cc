@@ -23,8 +23,8 @@ void describe_ready_made(JsonFields& fields, TokenizerOptions& options) {
                               "o200k_harmony, llama3 or qwen, whose pattern cuts text; none: as FILE is named",
                    .flag = {.value = "NAME"}});
   fields.optional("special_tokens", options.special_tokens,
-                  {.meaning = "tokenizer.json and ranks of tiktoken: find special tokens such as <|endoftext|> in "
-                              "text; otherwise they are text"});
+                  {.meaning = "find special tokens such as <|endoftext|> in text, with tokenizer.json and ranks of "
+                              "tiktoken; otherwise they are text"});
 }
 
 }  // namespace
@@ -100,8 +100,8 @@ void PrepareOptions::describe(JsonFields& fields) {
       "field", field,
       {.meaning = "files are lines of JSON: take the text or the list of tokens in this field of each, such as text, "
                   "or content.text of an object content; lines without it, or with null, are left out, at most half of "
-                  "a file; or .npz archives: take this array. tokenizer.json and ranks of tiktoken make tokens of each "
-                  "text by itself",
+                  "a file; or .npz archives: take this array. without --separator, tokenizer.json and ranks of "
+                  "tiktoken make tokens of each text by itself",
        .flag = {.value = "NAME"}});
   fields.optional("as_is", as_is,
                   {.meaning = "take files as they are, without decompressing, leaving out or refusing anything"});

@@ -35,8 +35,7 @@ void check_mark_options(const PrepareOptions& options) {
   if (!options.marks && !options.example_tokens) return;
   if (options.format == SourceFormat::kText) throw UsageError("{}: expected ready-made tokens, found text", key);
   if (!options.input.empty()) throw UsageError("{}: expected files per split, found --input to cut", key);
-  if (options.has_separator())
-    throw UsageError("{}: expected tokens as they are, found a separator between files", key);
+  if (options.has_separator()) throw UsageError("{}: expected tokens as they are, found --separator", key);
   for (const auto* files : {&options.train, &options.valid, &options.test})
     for (const std::filesystem::path& file : *files)
       if (options.marks && file == kStandardInput)

@@ -41,7 +41,7 @@ class SourceReader {
     std::vector<size_t> document_ends;
   };
   Block read();
-  bool has_another_block() const { return file_.bytes - done_ > blocks_[0].bytes(); }
+  bool has_another_block() const { return done_ < file_.bytes; }
   void check_tokens(std::span<const std::byte> tokens);
 
   SourceFile file_;

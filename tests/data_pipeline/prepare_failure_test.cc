@@ -98,7 +98,7 @@ TEST_F(PrepareFailureTest, MarksThatAreNotThereOrNotAsManyAsTheTokens) {
   options.format = SourceFormat::kUInt16;
   options.marks = true;
   options.separator = 1;
-  EXPECT_EQ(refusal<UsageError>(options), "--marks: expected tokens as they are, found a separator between files");
+  EXPECT_EQ(refusal<UsageError>(options), "--marks: expected tokens as they are, found --separator");
 }
 
 TEST_F(PrepareFailureTest, MoreShardsThanAManifestHoldsAreRefusedBeforeAnyWork) {
