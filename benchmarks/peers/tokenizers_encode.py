@@ -33,7 +33,8 @@ def main() -> None:
     arguments = parse_arguments()
     tokenizer = tokenizers.Tokenizer.from_file(str(arguments.tokenizer))
     began = time.monotonic()
-    lines = arguments.text.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = arguments.text.read_bytes().decode("utf-8").split("\n")
+    lines = [line + "\n" for line in lines[:-1]] + lines[-1:]
     with tempfile.TemporaryFile() as file:
         tokens = 0
         for encoding in tokenizer.encode_batch(lines, add_special_tokens=False):

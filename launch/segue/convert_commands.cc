@@ -85,7 +85,7 @@ struct ImportOptions {
     fields.optional("from", from, {.meaning = "program the weights come from"});
     fields.required(
         "model", model,
-        {.meaning = "weights: safetensors, the list of its shards (model.safetensors.index.json), .npz, or a "
+        {.meaning = "file of weights: safetensors, the list of its shards (model.safetensors.index.json), .npz, or a "
                     "directory with one of them",
          .flag = {.value = "PATH"}});
     fields.required("args", args, {.meaning = "arguments of the model (JSON)", .flag = {.value = "FILE"}});

@@ -86,8 +86,8 @@ EvaluationSettings complete(const EvaluationSettings& given, const Checkpoint& c
   if (run_of(checkpoint)) {
     settings.name = default_name(settings, checkpoint);
   } else if (settings.per_token) {
-    throw ConfigError("per_token: expected output, the directory of the losses, as {} lies in no run",
-                      checkpoint.directory().string());
+    throw ConfigError("{}: expected {}, the directory of the losses, as {} lies in no run", given.called("per_token"),
+                      given.called("output"), checkpoint.directory().string());
   }
   return settings;
 }
@@ -184,10 +184,8 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
 
   if (job.is_first() && evaluation.documents() == 1)
     logger->warn(
-        "document_boundary: split {} is one document: {} stands at its end alone, and divides nothing; name another "
-        "text, "
-        "or none",
-        settings.split, describe_json(Json(settings.document_boundary)));
+        "{}: split {} is one document: {} stands at its end alone, and divides nothing; name another text, or none",
+        settings.called("document_boundary"), settings.split, describe_json(Json(settings.document_boundary)));
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<ResultFiles> files;

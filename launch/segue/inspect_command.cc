@@ -120,7 +120,7 @@ void inspect_config(const InspectOptions& options) {
 }
 
 OrderedJson split_json(const Dataset& dataset, const SplitInfo& split) {
-  const std::optional<TextPlace> text = dataset.text_place(split.name);
+  const std::optional<SourcePlace> text = dataset.text_place(split.name);
   return {{"name", split.name},
           {"tokens", split.tokens},
           {"bytes", split.bytes > 0 ? OrderedJson(split.bytes) : OrderedJson()},

@@ -6,7 +6,7 @@ namespace segue {
 // OpenMP's threads wait for the next parallel region, or for the last of their own, by asking again and again; GNU's
 // library lets them ask for milliseconds before they sleep, which takes the time of whoever else is on a processor, and
 // most of all of the thread that they wait for. It reads how long before main begins (GOMP_SPINCOUNT), so that the
-// program starts itself once more, with the same arguments and process number, for threads that ask for some ten
+// program starts itself once more, with the same arguments and process number, for threads that ask for some tens of
 // microseconds. Does nothing where OMP_WAIT_POLICY or GOMP_SPINCOUNT is set, and where the system cannot start it
 // again. To be called before anything else is done.
 void wait_briefly(char** argv);

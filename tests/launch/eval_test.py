@@ -226,7 +226,7 @@ def test_the_data_of_the_run_and_a_name(program):
     shutil.copytree(program.path("run", "checkpoints", "step-00000030"), program.path("copy"))
     output, _ = program.run("eval", "--checkpoint", "copy", "--quiet")
     check("written to" not in output, f"of no run: {output}")
-    refused(program, CONFIG, "eval", "--checkpoint", "copy", "--per-token", says=["per_token", "output", "lies in no run"])
+    refused(program, CONFIG, "eval", "--checkpoint", "copy", "--per-token", says=["--per-token", "--output", "lies in no run"])
 
 
 def test_json_alone_is_printed(program):

@@ -39,9 +39,12 @@ def test_the_same_run_to_the_bit(here, other):
 
 def test_a_signal_to_mpirun_saves(other):
     process = other.start_ranks(2, "train", "config.json", "--run", "long", "--set", "training.max_step=1000000")
-    wait_for_steps(other, "long")
-    process.send_signal(signal.SIGUSR1)
-    _, said = process.communicate(timeout=120)
+    try:
+        wait_for_steps(other, "long")
+        process.send_signal(signal.SIGUSR1)
+        _, said = process.communicate(timeout=120)  # a save takes a moment: longer, and the signal was lost
+    finally:
+        process.terminate()  # after which it kills the ranks of a job that goes on
     check(process.returncode == SAVED and newest_step(other.path("long")) > 0, f"exit {process.returncode}\n{said}")
     check(f"to save and stop: kill -USR1 {process.pid}\n" in said, f"its log does not say how to stop:\n{said}")
 

@@ -93,7 +93,7 @@ def test_what_it_says_of_time(program):
 
 def test_two_tiny_models(program):
     program.prepare_text("text", 12000, 1)
-    config = program.config("tiny.json", data={"path": program.path("text")}, model=TINY_MODEL,
+    config = program.config("tiny.json", data={"path": "none"}, model=TINY_MODEL,
                             evaluation={"interval": 0}, checkpoint={"interval": 0},
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30})
     paths = {"segue": program.binary, "config": config, "data": program.path("text"), "run": program.path("runs", "one"),
