@@ -2,7 +2,7 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/column_tiles.h"
 #include "kernels/cpu/dropout_mask.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/multiply.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -120,18 +120,18 @@ void differentiate(const Queue& queue, const FeedForwardBackward& args) {
 
 void feed_forward_forward(Queue& queue, const FeedForwardForward& args) {
   const TensorView product = args.activation == Activation::kGelu ? args.pre : args.hidden;
-  gemm(queue, Matmul{.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
+  multiply(queue, Matmul{.a = args.x, .b = args.w1, .transpose_b = true, .c = product});
   with_activations(args.x.dtype, [&]<typename A>() { activate<A>(queue, args); });
-  gemm(queue, Matmul{.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
+  multiply(queue, Matmul{.a = args.hidden, .b = args.w2, .transpose_b = true, .c = args.y}, args.b2.as<float>());
 }
 
 void feed_forward_backward(Queue& queue, const FeedForwardBackward& args) {
   with_activations(args.dy.dtype, [&]<typename A>() { add_column_sums<A>(queue, args.dy, args.db2.as<float>()); });
-  gemm(queue, Matmul{.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
-  gemm(queue, Matmul{.a = args.dy, .b = args.w2, .c = args.workspace});
+  multiply(queue, Matmul{.a = args.dy, .transpose_a = true, .b = args.hidden, .c = args.dw2, .accumulate = true});
+  multiply(queue, Matmul{.a = args.dy, .b = args.w2, .c = args.workspace});
   with_activations(args.dy.dtype, [&]<typename A>() { differentiate<A>(queue, args); });
-  gemm(queue, Matmul{.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
-  gemm(queue, Matmul{.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
+  multiply(queue, Matmul{.a = args.workspace, .transpose_a = true, .b = args.x, .c = args.dw1, .accumulate = true});
+  multiply(queue, Matmul{.a = args.workspace, .b = args.w1, .c = args.dx, .accumulate = args.accumulate_dx});
 }
 
 }  // namespace SEGUE_CPU_LEVEL

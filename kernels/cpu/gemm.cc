@@ -35,6 +35,10 @@ memory::data_type type_of(DType dtype) {
   return dtype == DType::kBFloat16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
+bool has(dnnl_cpu_isa_t wanted) {
+  return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & wanted) == static_cast<unsigned>(wanted);
+}
+
 // Rows of such a stride, or, transposed, columns.
 memory::desc block(int64_t rows, int64_t columns, DType dtype, int64_t stride, bool transposed) {
   return {{rows, columns}, type_of(dtype), transposed ? memory::dims{1, stride} : memory::dims{stride, 1}};
@@ -45,7 +49,7 @@ memory::desc block(int64_t rows, int64_t columns, DType dtype, int64_t stride, b
 bool is_computed_apart(const Gemm& args) {
   const bool a_dense = args.a_stride == (args.transpose_a ? args.m : args.k);
   const bool b_dense = args.b_stride == (args.transpose_b ? args.k : args.n);
-  return a_dense && b_dense && args.c_stride != args.n && !args.accumulate;
+  return has_avx512_products() && a_dense && b_dense && args.c_stride != args.n && !args.accumulate;
 }
 
 dnnl::primitive_attr attributes_of(const Gemm& args) {
@@ -184,6 +188,13 @@ std::shared_ptr<Products::Product> Products::product_for(const Gemm& args, int t
   return products_.emplace(key, std::move(product)).first->second;
 }
 
+float* Products::scratch(int64_t floats) {
+  const std::scoped_lock lock(mutex_);
+  const auto bytes = floats * static_cast<int64_t>(sizeof(float));
+  if (scratch_.bytes() < bytes) scratch_ = Buffer(bytes);
+  return reinterpret_cast<float*>(scratch_.data());
+}
+
 namespace {
 
 // Finishes a product without an inner extent.
@@ -206,33 +217,14 @@ void run_on(const Queue& queue, const Gemm& args, int threads, int users) {
 
 void gemm_in_thread(const Queue& queue, const Gemm& args) { run_on(queue, args, 1, queue.threads()); }
 
-void gemm(const Queue& queue, const Gemm& args) {
-  const bool is_small = 2 * args.m * args.n * args.k < kFlopsWorthATeam;
-  run_on(queue, args, is_small ? 1 : queue.threads(), 1);
+void gemm(const Queue& queue, const Gemm& args) { run_on(queue, args, threads_for(queue, args), 1); }
+
+int threads_for(const Queue& queue, const Gemm& args) {
+  return 2 * args.m * args.n * args.k < kFlopsWorthATeam ? 1 : queue.threads();
 }
 
-void gemm(const Queue& queue, const Matmul& args, const float* bias) {
-  gemm(queue, Gemm{.m = args.c.shape[0],
-                   .n = args.c.shape[1],
-                   .k = args.a.shape[args.transpose_a ? 0 : 1],
-                   .a = args.a.data,
-                   .a_stride = args.a.shape[1],
-                   .b = args.b.data,
-                   .b_stride = args.b.shape[1],
-                   .bias = bias,
-                   .c = args.c.data,
-                   .c_stride = args.c.shape[1],
-                   .operands = args.a.dtype,
-                   .result = args.c.dtype,
-                   .transpose_a = args.transpose_a,
-                   .transpose_b = args.transpose_b,
-                   .accumulate = args.accumulate});
-}
-
-bool has_bfloat16_products() {
-  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-  return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
-}
+bool has_bfloat16_products() { return has(dnnl_cpu_isa_avx512_core_bf16); }
+bool has_avx512_products() { return has(dnnl_cpu_isa_avx512_core); }
 
 std::string name_of_products() {
   const dnnl_version_t& version = *dnnl_version();

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/buffer.h"
 #include "base/tensor.h"
-#include "kernels/matmul.h"
 #include "kernels/queue.h"
 
 namespace segue::kernels::cpu {
@@ -40,13 +40,16 @@ struct Gemm {
 
 // With all threads of the queue; throws DeviceError when oneDNN refuses.
 void gemm(const Queue& queue, const Gemm& args);
-// c = op(a) · op(b) + bias, a vector of c's columns or null.
-void gemm(const Queue& queue, const Matmul& args, const float* bias = nullptr);
 
 // With the calling thread alone, inside a parallel region.
 void gemm_in_thread(const Queue& queue, const Gemm& args);
 
+// How many threads a product is worth.
+int threads_for(const Queue& queue, const Gemm& args);
+
+// Whether oneDNN has kernels for them here.
 bool has_bfloat16_products();
+bool has_avx512_products();
 
 // The library and the instructions it uses: "oneDNN 2.6.3 (avx512_core_bf16)".
 std::string name_of_products();
@@ -59,6 +62,9 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
+  // So many floats, for products that are not oneDNN's; asked for more, what it held is lost.
+  float* scratch(int64_t floats);
+
   // With so many threads; with several users the caller is one of so many threads of a parallel region.
   void run(const Gemm& args, int threads, int users);
 
@@ -70,6 +76,7 @@ class Products {
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Product>> products_;
   int64_t scratch_bytes_ = 0;  // of all
+  Buffer scratch_;
 };
 
 }  // namespace segue::kernels::cpu

@@ -8,7 +8,7 @@
 #include <exception>
 
 #include "kernels/cpu/activation.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/multiply.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
 
@@ -163,36 +163,36 @@ void gather(const Layer& layer, int64_t first, int64_t count) {
 void compute_logits(const Layer& layer, int64_t count) {
   share_jobs(layer.queue, layer.blocks(), [&](int64_t index) {
     const ClassBlock block = class_block(layer, index);
-    gemm_in_thread(layer.queue, {.m = count,
-                                 .n = block.count,
-                                 .k = layer.extents.width,
-                                 .a = layer.scratch.x,
-                                 .a_stride = layer.extents.width,
-                                 .b = block.w,
-                                 .b_stride = layer.extents.width,
-                                 .c = layer.scratch.logits + layer.bytes(block.column),
-                                 .c_stride = layer.extents.classes,
-                                 .operands = layer.activations(),
-                                 .result = layer.activations(),
-                                 .transpose_b = true});
+    multiply_in_thread(layer.queue, {.m = count,
+                                     .n = block.count,
+                                     .k = layer.extents.width,
+                                     .a = layer.scratch.x,
+                                     .a_stride = layer.extents.width,
+                                     .b = block.w,
+                                     .b_stride = layer.extents.width,
+                                     .c = layer.scratch.logits + layer.bytes(block.column),
+                                     .c_stride = layer.extents.classes,
+                                     .operands = layer.activations(),
+                                     .result = layer.activations(),
+                                     .transpose_b = true});
   });
 }
 
 void add_dw(const Layer& layer, int64_t count) {
   share_jobs(layer.queue, layer.blocks(), [&](int64_t index) {
     const ClassBlock block = class_block(layer, index);
-    gemm_in_thread(layer.queue, {.m = block.count,
-                                 .n = layer.extents.width,
-                                 .k = count,
-                                 .a = layer.scratch.logits + layer.bytes(block.column),
-                                 .a_stride = layer.extents.classes,
-                                 .b = layer.scratch.x,
-                                 .b_stride = layer.extents.width,
-                                 .c = block.dw,
-                                 .c_stride = layer.extents.width,
-                                 .operands = layer.activations(),
-                                 .transpose_a = true,
-                                 .accumulate = true});
+    multiply_in_thread(layer.queue, {.m = block.count,
+                                     .n = layer.extents.width,
+                                     .k = count,
+                                     .a = layer.scratch.logits + layer.bytes(block.column),
+                                     .a_stride = layer.extents.classes,
+                                     .b = layer.scratch.x,
+                                     .b_stride = layer.extents.width,
+                                     .c = block.dw,
+                                     .c_stride = layer.extents.width,
+                                     .operands = layer.activations(),
+                                     .transpose_a = true,
+                                     .accumulate = true});
   });
 }
 
@@ -204,17 +204,17 @@ struct DxProduct {
 };
 
 void multiply_dx(const Layer& layer, const DxProduct& product, int64_t classes, const std::byte* w, bool accumulate) {
-  gemm_in_thread(layer.queue, {.m = product.rows,
-                               .n = product.columns,
-                               .k = classes,
-                               .a = product.dz,
-                               .a_stride = layer.extents.classes,
-                               .b = w,
-                               .b_stride = layer.extents.width,
-                               .c = product.to,
-                               .c_stride = layer.extents.width,
-                               .operands = layer.activations(),
-                               .accumulate = accumulate});
+  multiply_in_thread(layer.queue, {.m = product.rows,
+                                   .n = product.columns,
+                                   .k = classes,
+                                   .a = product.dz,
+                                   .a_stride = layer.extents.classes,
+                                   .b = w,
+                                   .b_stride = layer.extents.width,
+                                   .c = product.to,
+                                   .c_stride = layer.extents.width,
+                                   .operands = layer.activations(),
+                                   .accumulate = accumulate});
 }
 
 // The parts of dx of a chunk: each over some classes of the table, the last also over the gates.
