@@ -6,6 +6,7 @@
 // strides exchanged, and costs no copy.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/cpu/vector.h"
@@ -14,9 +15,11 @@ namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
 #ifdef __AVX512F__
-constexpr int64_t kBlockRows = 8;  // with two vectors a row: 16 sums of 32 registers
+constexpr int64_t kBlockRows = 8;
+constexpr int64_t kBlockVectors = 2;  // at most: 16 sums of 32 registers
 #else
-constexpr int64_t kBlockRows = 4;  // 8 sums of 16 registers
+constexpr int64_t kBlockRows = 4;
+constexpr int64_t kBlockVectors = 3;  // 12 sums of 16 registers; two vectors would be 8, which wait for one another
 #endif
 
 // The left operand: element (row, column) is data[row * row_stride + column * column_stride].
@@ -127,16 +130,29 @@ template <int64_t kVectors>
   }
 }
 
-// multiply(block, row, column) for every block of c, which begins at that row and column.
+// Of so many vectors of a row those of the next block: no single one is left behind two or more.
+constexpr int64_t next_vectors(int64_t vectors) {
+  return vectors == kBlockVectors + 1 ? std::max<int64_t>(kBlockVectors - 1, 1) : std::min(vectors, kBlockVectors);
+}
+
+// multiply.template operator()<vectors>(block, row, column) for every block of c, which begins at that row and column.
 template <typename Multiply>
 void for_each_block(const TileGemm& args, const Multiply& multiply) {
   TileGemm block = args;
   for (int64_t row = 0; row < args.rows; row += kBlockRows) {
     block.a.data = args.a.data + row * args.a.row_stride;
-    for (int64_t column = 0; column < args.columns; column += 2 * kLanes) {
+    for (int64_t column = 0; column < args.columns;) {
       block.b = args.b + column;
       block.c = args.c + row * args.c_stride + column;
-      multiply(block, row, column);
+      const int64_t vectors = next_vectors((args.columns - column) / kLanes);
+      if (vectors == 1) {
+        multiply.template operator()<1>(block, row, column);
+      } else if (vectors == kBlockVectors) {
+        multiply.template operator()<kBlockVectors>(block, row, column);
+      } else {
+        multiply.template operator()<2>(block, row, column);
+      }
+      column += vectors * kLanes;
     }
   }
 }
@@ -144,9 +160,9 @@ void for_each_block(const TileGemm& args, const Multiply& multiply) {
 // before_block(multiplications) is called before each block.
 template <typename BeforeBlock>
 void tile_gemm(const TileGemm& args, BeforeBlock&& before_block) {
-  for_each_block(args, [&](const TileGemm& block, int64_t /*row*/, int64_t column) {
-    before_block(kBlockRows * 2 * kLanes * args.depth);
-    column + kLanes < args.columns ? tile_gemm_block<2>(block) : tile_gemm_block<1>(block);
+  for_each_block(args, [&]<int64_t kVectors>(const TileGemm& block, int64_t /*row*/, int64_t /*column*/) {
+    before_block(kBlockRows * kVectors * kLanes * args.depth);
+    tile_gemm_block<kVectors>(block);
   });
 }
 inline void tile_gemm(const TileGemm& args) {
@@ -156,11 +172,11 @@ inline void tile_gemm(const TileGemm& args) {
 // c = onto + a · b, whatever args.accumulate says.
 template <typename BeforeBlock>
 void tile_gemm_onto(TileAddend onto, const TileGemm& args, BeforeBlock&& before_block) {
-  for_each_block(args, [&](const TileGemm& block, int64_t row, int64_t column) {
+  for_each_block(args, [&]<int64_t kVectors>(const TileGemm& block, int64_t row, int64_t column) {
     const TileAddend to_block{onto.data + row * args.c_stride + column,
                               onto.shares == nullptr ? nullptr : onto.shares + row};
-    before_block(kBlockRows * 2 * kLanes * args.depth);
-    column + kLanes < args.columns ? tile_gemm_block<2>(block, to_block) : tile_gemm_block<1>(block, to_block);
+    before_block(kBlockRows * kVectors * kLanes * args.depth);
+    tile_gemm_block<kVectors>(block, to_block);
   });
 }
 
