@@ -41,6 +41,11 @@ def compare_cpu(program):
         for task in model["tasks"].values():
             low, high = task["programs"]["Segue"]["tokens_per_second_range"]
             check(0 < low <= task["programs"]["Segue"]["tokens_per_second"] <= high, f"compare_cpu: {task}")
+    call(program, "compare_cpu", *small, "--no-peer", "--rounds", "1", "--models", "4 layers", "--tasks", "training", "--instructions", "avx2",
+         "--output", "out/avx2")
+    found = results(program, "out/avx2", "json", "md")
+    with open(program.path("out", "avx2.md")) as file:
+        check(found["instructions"] == "avx2" and "SEGUE_CPU_LEVEL=x86-64-v3 ONEDNN_MAX_CPU_ISA=AVX2" in file.read(), f"compare_cpu: {found}")
     if not has("compare_cpu beside PyTorch", "torch"):
         return
     authors = stand_in_for_authors(program)
