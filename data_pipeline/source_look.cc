@@ -72,7 +72,9 @@ Compression compression_of(std::string_view beginning) {
   if (beginning.starts_with("\x28\xb5\x2f\xfd"sv) ||
       (is_skippable && beginning.substr(1).starts_with("\x2a\x4d\x18"sv)))
     return Compression::kZstd;
-  if (beginning.starts_with("BZh"sv) && beginning.substr(4).starts_with(kBlockOfBzip2)) return Compression::kBzip2;
+  // "BZh", the size of its blocks and a block.
+  if (beginning.starts_with("BZh"sv) && beginning.size() > 4 && beginning.substr(4).starts_with(kBlockOfBzip2))
+    return Compression::kBzip2;
   return Compression::kNone;
 }
 

@@ -1,6 +1,8 @@
 // The datasets that `prepare` makes of whole and healthy sources.
 #include "data_pipeline/prepare.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <thread>
 
@@ -18,12 +20,24 @@ class PrepareTest : public ::testing::Test {
  protected:
   TemporaryDirectory directory_;
   std::filesystem::path output_ = directory_ / "dataset";
+  int made_ = 0;
 };
 
 std::string some_text(int64_t bytes) {
   std::string text;
   for (int64_t i = 0; i < bytes; ++i) text += static_cast<char>((i * 131 + i / 251) & 0xff);
   return text;
+}
+
+// No signature is whole, so that all of these are text.
+TEST_F(PrepareTest, ReadsTextThatEndsWithinASignature) {
+  for (const std::string_view text : {"BZh", "BZh9", "BZh91AY&S", "P*", "\x1f\x8b", "\xfd\x37zX", "(\xb5", "PK"}) {
+    const std::filesystem::path output = directory_ / fmt::format("dataset-{}", ++made_);
+    prepare_silently({.output = output,
+                      .train = {write_text(directory_ / "text", std::string(text))},
+                      .format = SourceFormat::kText});
+    EXPECT_EQ(all_text(output, "train"), text);
+  }
 }
 
 TEST_F(PrepareTest, EachSplitIsTheBytesOfItsFiles) {
