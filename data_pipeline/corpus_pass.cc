@@ -185,7 +185,8 @@ PassResult read_corpora(const PrepareOptions& options, const std::vector<Corpus>
       source.checksum = reader.checksum();
       const std::vector<std::string> splits = source.splits;
       result.sources.push_back(std::move(source));
-      if (file.tokens && !file.tokens->index.empty()) result.sources.push_back(source_info(file.tokens->index, splits));
+      if (file.tokens && !file.tokens->index.empty())
+        result.sources.push_back(source_beside(file.tokens->index, splits));
       result.largest_token = std::max(result.largest_token, reader.largest_token());
     }
     pass.end();

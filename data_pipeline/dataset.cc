@@ -140,18 +140,19 @@ std::string Dataset::checksum(std::string_view split) const {
 }
 
 std::optional<SourcePlace> Dataset::text_place(std::string_view split) const {
-  const auto holds = [](const SourceInfo& source, std::string_view name) {
-    return std::ranges::find(source.splits, name) != source.splits.end();
+  const auto has_text_of = [](const SourceInfo& source, std::string_view name) {
+    return !source.is_beside.value_or(false) && std::ranges::find(source.splits, name) != source.splits.end();
   };
   const auto shares_source = [&](const SplitInfo& other) {
-    return std::ranges::any_of(
-        manifest_.sources, [&](const SourceInfo& source) { return holds(source, split) && holds(source, other.name); });
+    return std::ranges::any_of(manifest_.sources, [&](const SourceInfo& source) {
+      return has_text_of(source, split) && has_text_of(source, other.name);
+    });
   };
   SourcePlace place{.bytes = split_info(split).bytes};
   Checksum checksum;
   bool has_sources = false;
   for (const SourceInfo& source : manifest_.sources) {
-    if (!holds(source, split)) continue;
+    if (!has_text_of(source, split)) continue;
     add_text(checksum, source.checksum);
     has_sources = true;
   }

@@ -195,6 +195,8 @@ void SourceInfo::describe(JsonFields& fields) {
                   {.meaning = "size of the source file", .unit = "bytes", .minimum = 1, .maximum = 8 * kMostTokens});
   fields.required("checksum", checksum, {.meaning = "XXH3 of the source file"});
   fields.required("splits", splits, {.meaning = "the splits that hold a part of the file"});
+  fields.optional("is_beside", is_beside,
+                  {.meaning = "true: no file of text or tokens, but of what goes with them: an index, marks, a table"});
 }
 
 void DatasetManifest::describe(JsonFields& fields) {
@@ -249,7 +251,7 @@ void check_manifest_size(const DatasetManifest& manifest, std::string_view sourc
   for (const SplitInfo& split : manifest.splits)
     for (const ShardRow& row : rows_of(split, manifest.token_type)) shards += std::ssize(row.shards);
   int64_t values = kValuesBesides + 4 * shards;
-  for (const SourceInfo& info : manifest.sources) values += 5 + std::ssize(info.splits);
+  for (const SourceInfo& info : manifest.sources) values += 5 + std::ssize(info.splits) + (info.is_beside ? 1 : 0);
   const int64_t bytes = values > kLimits.max_values ? 0 : std::ssize(dataset_manifest_text(manifest));
   if (values > kLimits.max_values || bytes > kLimits.max_bytes)
     throw UsageError(

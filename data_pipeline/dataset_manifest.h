@@ -84,7 +84,8 @@ struct SourceInfo {
   std::string file;
   int64_t bytes = 0;
   std::string checksum;
-  std::vector<std::string> splits;  // those that hold a part of it
+  std::vector<std::string> splits;     // those that hold a part of it
+  std::optional<bool> is_beside = {};  // true: it holds no text and no tokens, but what goes with them, such as marks
   void describe(JsonFields& fields);
 };
 

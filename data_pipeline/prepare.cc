@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -146,7 +145,7 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
   if (token_bytes) {
     std::vector<std::string> names;
     for (const SplitInfo& split : manifest.splits) names.push_back(split.name);
-    manifest.sources.push_back(source_info(options.token_bytes, std::move(names)));
+    manifest.sources.push_back(source_beside(options.token_bytes, std::move(names)));
   }
   manifest.command = options.command;
   return manifest;
@@ -164,7 +163,7 @@ DatasetManifest planned_manifest(const PrepareOptions& options, const std::vecto
     for (const SourceFile& file : corpus.files) {
       manifest.sources.push_back({file.path.string(), file.file_bytes, checksum, {corpus.splits[0].name}});
       if (file.tokens && !file.tokens->index.empty())
-        manifest.sources.push_back({file.tokens->index.string(), 0, checksum, {corpus.splits[0].name}});
+        manifest.sources.push_back({file.tokens->index.string(), 0, checksum, {corpus.splits[0].name}, true});
     }
     for (const PlannedSplit& split : corpus.splits) {
       const int64_t shards = counts_bytes ? std::min((split.end - split.begin) / shard_bytes, kTooManyShards) : 0;
@@ -177,13 +176,10 @@ DatasetManifest planned_manifest(const PrepareOptions& options, const std::vecto
 
 // Files, or copies of them, that one split was made of and another too: its losses are of text that was learned. What
 // lies beside them, such as their marks, may well be the same.
-void warn_of_shared_sources(const std::vector<Corpus>& corpora, const DatasetManifest& manifest, Logger& logger) {
-  std::set<std::string> of_tokens;
-  for (const Corpus& corpus : corpora)
-    for (const SourceFile& file : corpus.files) of_tokens.insert(file.path.string());
+void warn_of_shared_sources(const DatasetManifest& manifest, Logger& logger) {
   std::map<std::string_view, const SourceInfo*> first_with;  // by checksum
   for (const SourceInfo& source : manifest.sources) {
-    if (!of_tokens.contains(source.file)) continue;
+    if (source.is_beside.value_or(false)) continue;
     const auto [found, is_new] = first_with.try_emplace(source.checksum, &source);
     const SourceInfo& other = *found->second;
     if (is_new || source.bytes == 0 || other.splits == source.splits) continue;
@@ -295,7 +291,7 @@ void prepare(const PrepareOptions& given, Logger& logger) {
     write_file_atomically(staged.path() / file, tokenizer->file_text());
   write_file_atomically(staged.path() / kManifestFile, dataset_manifest_text(manifest));
   staged.commit();
-  warn_of_shared_sources(corpora, manifest, logger);
+  warn_of_shared_sources(manifest, logger);
   logger.info("{}: {}", options.output.string(), summary(manifest));
 }
 

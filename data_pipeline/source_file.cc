@@ -186,11 +186,12 @@ void refuse_what_is_no_file(const SourceFile& file) {
 
 }  // namespace
 
-SourceInfo source_info(const std::filesystem::path& path, std::vector<std::string> splits) {
+SourceInfo source_beside(const std::filesystem::path& path, std::vector<std::string> splits) {
   return {.file = path.string(),
           .bytes = static_cast<int64_t>(std::filesystem::file_size(path)),
           .checksum = checksum_of_file(path, path.string()),
-          .splits = std::move(splits)};
+          .splits = std::move(splits),
+          .is_beside = true};
 }
 
 SourceFile inspect_source(const std::filesystem::path& path, const PrepareOptions& options,

@@ -40,8 +40,8 @@ struct SourceFile {
   bool is_text() const { return !tokens && !is_ids; }
 };
 
-// What a manifest says of a file that a dataset was made from.
-SourceInfo source_info(const std::filesystem::path& path, std::vector<std::string> splits);
+// What a manifest says of a file beside those of text or tokens.
+SourceInfo source_beside(const std::filesystem::path& path, std::vector<std::string> splits);
 
 // Reads what is wrapped once, to know its size; copies standard input into `directory`. With the format auto, finds out
 // whether it is text or tokens. Throws DataError for a source that is missing, no regular file, empty, damaged, cut off

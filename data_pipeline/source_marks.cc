@@ -23,7 +23,7 @@ void append_marks(const SourceFile& tokens, const PrepareOptions& options, const
                     human_count(expected), tokens.path.string(), human_count(file.bytes));
   SourceReader reader(file, TokenType::kUInt8, largest_vocabulary(TokenType::kUInt8));
   for (std::span<const std::byte> marks = reader.next(); !marks.empty(); marks = reader.next()) writer.append(marks);
-  manifest.sources.push_back({path.string(), file.file_bytes, reader.checksum(), {split}});
+  manifest.sources.push_back({path.string(), file.file_bytes, reader.checksum(), {split}, true});
 }
 
 }  // namespace

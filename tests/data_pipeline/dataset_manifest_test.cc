@@ -14,7 +14,8 @@ DatasetManifest whole_manifest() {
   DatasetManifest manifest;
   manifest.splits = {{"train", 12, {{"train-00000.h5", 7, kChecksum}, {"train-00001.h5", 5, kChecksum}}, 12},
                      {"valid", 3, {{"valid-00000.h5", 3, kChecksum}}, 3}};
-  manifest.sources = {{"book.txt", 15, kChecksum, {"train", "valid"}}};
+  manifest.sources = {{"book.txt", 15, kChecksum, {"train", "valid"}},
+                      {"book.txt.marks", 15, kChecksum, {"valid"}, true}};
   manifest.separator = 10;
   manifest.command = "segue prepare \"a b\"";
   return manifest;
@@ -37,6 +38,8 @@ TEST(DatasetManifestTest, WhatIsWrittenIsRead) {
   const DatasetManifest manifest = parse_dataset_manifest(text, "manifest.json");
   EXPECT_EQ(manifest.splits.at(0).shards.at(1).tokens, 5);
   EXPECT_EQ(manifest.sources.at(0).splits, (std::vector<std::string>{"train", "valid"}));
+  EXPECT_EQ(manifest.sources.at(0).is_beside, std::nullopt);
+  EXPECT_EQ(manifest.sources.at(1).is_beside, true);
   EXPECT_EQ(dataset_manifest_text(manifest), text);
 }
 

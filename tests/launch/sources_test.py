@@ -340,6 +340,7 @@ def test_files_beside_sources(program):
     sources = manifest(program)["sources"]
     check([(source["file"], source["splits"]) for source in sources]
           == [("train.bin", ["train"]), ("train.idx", ["train"]), ("valid.bin", ["valid"]), ("valid.idx", ["valid"])], sources)
+    check([source.get("is_beside") for source in sources] == [None, True, None, True], f"which are beside others: {sources}")
     check(all(source["bytes"] == os.path.getsize(program.path(source["file"])) for source in sources), sources)
     check(len({source["checksum"] for source in sources}) == 3, f"the checksums: {sources}")
     program.write("raw.bin", struct.pack("<8H", *range(8)))
@@ -352,6 +353,13 @@ def test_files_beside_sources(program):
     prepared(program, "--train", "raw.bin", "--valid", "copy.bin", "--format", "uint16", "--token-bytes", "table")
     table = manifest(program)["sources"][-1]
     check((table["file"], table["splits"]) == ("table", ["train", "valid"]), f"the bytes of tokens: {table}")
+    places = []
+    for files in (("--train", "raw.bin", "--valid", "copy.bin"), ("--train", "copy.bin", "--valid", "raw.bin")):
+        for marks in ((), ("--marks",)):
+            prepared(program, *files, "--format", "uint16", "--token-bytes", "table", *marks)
+            splits = json.loads(program.run("inspect", "data", "--json")[0])["splits"]
+            places.append({file: split["text"] for file, split in zip(files[1::2], splits)})
+    check(all(place == places[0] for place in places), f"the same text, beside others: {places}")
 
 
 def test_one_line(program):
