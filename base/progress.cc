@@ -10,6 +10,7 @@
 
 #include "base/terminal_line.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace segue {
 
@@ -41,7 +42,7 @@ std::string Progress::line(int64_t done, double seconds, int64_t columns) const 
   } else {
     lines = {fmt::format("{}: {}{}", what_, amount, rate_text), fmt::format("{}: {}", what_, amount), amount};
   }
-  const auto fits = [columns](const std::string& line) { return std::ssize(line) <= columns; };
+  const auto fits = [columns](const std::string& line) { return columns_of_text(line) <= columns; };
   const auto first = std::ranges::find_if(lines, fits);
   return first == lines.end() ? lines.back() : *first;
 }

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <mutex>
 
+#include "base/utf8.h"
+
 namespace segue {
 namespace {
 
@@ -32,7 +34,6 @@ int64_t terminal_columns() {
 }
 
 std::string_view first_columns(std::string_view text, int64_t columns) {
-  const auto continues_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; };
   size_t end = 0;
   for (int64_t column = 0; column < columns && end < text.size(); ++column) {
     ++end;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/utf8.h"
+
 namespace segue {
 
 std::string human_bytes(int64_t bytes) {
@@ -153,7 +155,7 @@ size_t shown_character(std::string_view text) {
   const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
   uint32_t code = byte(0) & (0xffU >> (length + 1));
   for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
+    if (!continues_character(static_cast<char>(byte(i)))) return 0;
     code = code << 6 | (byte(i) & 0x3f);
   }
   constexpr std::array<uint32_t, 5> kSmallest{0, 0, 0xa0, 0x800, 0x10000};  // below 0xa0 are controls again
@@ -184,9 +186,6 @@ std::string visible_line(std::string_view text) { return visible(text, ""); }
 std::string visible_lines(std::string_view text) { return visible(text, "\n\t"); }
 
 std::string wrapped(std::string_view paragraph, int64_t columns) {
-  const auto width_of = [](std::string_view word) {
-    return std::ranges::count_if(word, [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0U) != 0x80U; });
-  };
   std::string text;
   int64_t width = 0;  // of the line so far
   while (!paragraph.empty()) {
@@ -194,9 +193,9 @@ std::string wrapped(std::string_view paragraph, int64_t columns) {
     paragraph.remove_prefix(std::min(paragraph.size(), word.size() + 1));
     if (word.empty()) continue;
     const bool begins = width == 0;
-    const bool fits = begins || width + 1 + width_of(word) <= columns;
+    const bool fits = begins || width + 1 + columns_of_text(word) <= columns;
     if (!begins) text += fits ? ' ' : '\n';
-    width = (begins || !fits ? 0 : width + 1) + width_of(word);
+    width = (begins || !fits ? 0 : width + 1) + columns_of_text(word);
     text += word;
   }
   return text.empty() ? text : text + "\n";

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace segue {
 namespace {
 
 constexpr std::string_view kGap = "  ";
 
-size_t shown_width(std::string_view text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
-}
+size_t shown_width(std::string_view text) { return static_cast<size_t>(columns_of_text(text)); }
 
 size_t width_of(const TextColumn& column) {
   size_t width = shown_width(column.head);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace segue::report {
 
 namespace {
@@ -39,7 +41,7 @@ Character first_character(std::string_view text) {
   if (length == 0 || length > text.size()) return {.bytes = text.substr(0, 1)};
   uint32_t code = length == 1 ? byte(0) : byte(0) & (0x7FU >> length);
   for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {.bytes = text.substr(0, 1)};
+    if (!continues_character(text[i])) return {.bytes = text.substr(0, 1)};
     code = (code << 6U) | (byte(i) & 0x3FU);
   }
   if (!is_scalar(code, static_cast<int64_t>(length))) return {.bytes = text.substr(0, 1)};

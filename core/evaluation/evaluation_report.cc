@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "base/utf8.h"
 
 namespace segue {
 
@@ -62,8 +63,8 @@ void add_share(OrderedJson& line, const AnswerMean& answers) {
 // How much of a text comes before a character of UTF-8 that it ends within.
 size_t whole_characters(std::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
+    if (continues_character(text[text.size() - back])) continue;
     const auto byte = static_cast<uint8_t>(text[text.size() - back]);
-    if (byte >= 0x80 && byte < 0xC0) continue;  // not a character's first
     const size_t needed = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
     return needed > back ? text.size() - back : text.size();
   }

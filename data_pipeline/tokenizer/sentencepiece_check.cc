@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data_pipeline/tokenizer/utf8_lines.h"
 
 namespace segue {
@@ -131,7 +132,7 @@ class CharacterMap {
     complaints_.require((base | 0xff) < units_.size(), "steps that stay inside of the character map");
     if (!has_text(units_[at])) return;
     const size_t text = units_[base] & 0x7fffffffU;
-    complaints_.require(text < texts_.size() && (static_cast<uint8_t>(texts_[text]) & 0xc0) != 0x80,
+    complaints_.require(text < texts_.size() && !continues_character(texts_[text]),
                         "texts that lie inside of the character map");
   }
 

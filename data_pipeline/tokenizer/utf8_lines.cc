@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace segue {
 namespace {
-
-bool is_continuation(char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; }
 
 // The length of the character at the beginning; 0 when there is none. Neither surrogates, nor what is longer than it
 // need be, nor what lies beyond U+10FFFF are characters.
@@ -19,7 +18,7 @@ size_t character_bytes(std::string_view text) {
   const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
   if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return 0;
   for (size_t i = 1; i < bytes; ++i)
-    if (!is_continuation(text[i])) return 0;
+    if (!continues_character(text[i])) return 0;
   const auto second = static_cast<uint8_t>(text[1]);
   const bool is_one = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f) &&
                       !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
@@ -29,7 +28,7 @@ size_t character_bytes(std::string_view text) {
 // Not more than `most`, and not inside a character.
 size_t cut_before(std::string_view text, size_t most) {
   size_t cut = most;
-  while (cut > most - 4 && is_continuation(text[cut])) --cut;
+  while (cut > most - 4 && continues_character(text[cut])) --cut;
   return cut;
 }
 

@@ -151,6 +151,9 @@ TEST(Terminal, NarrowProgressSaysLess) {
   EXPECT_EQ(progress.line(100'000'000, 2.0, 50), "packing: 100.0 MB of 400.0 (25 %), ETA 6.0 s");
   EXPECT_EQ(progress.line(100'000'000, 2.0, 39), "packing: 25 %, ETA 6.0 s");
   EXPECT_EQ(progress.line(100'000'000, 2.0, 20), "25 %, ETA 6.0 s");
+  const Progress marked("na\xc3\xafve", 400'000'000, "MB", 1e6);
+  EXPECT_EQ(marked.line(100'000'000, 2.0, 22), "na\xc3\xafve: 25 %, ETA 6.0 s");
+  EXPECT_EQ(marked.line(100'000'000, 2.0, 21), "25 %, ETA 6.0 s");
   const Progress endless("reading", 0, "MB", 1e6);
   EXPECT_EQ(endless.line(3'000'000, 1.0, 20), "reading: 3.0 MB");
   EXPECT_EQ(endless.line(3'000'000, 1.0, 10), "3.0 MB");

@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/progress.h"
 #include "base/text_table.h"
+#include "base/utf8.h"
 
 namespace segue {
 
@@ -137,6 +138,15 @@ TEST(Progress, FinishesOnceAndOnlyAloud) {
 }
 
 }  // namespace
+
+TEST(Utf8, CharactersAreColumns) {
+  EXPECT_EQ(columns_of_text("na\xc3\xafve \xe2\x80\x94 \xf0\x9f\x98\x80"), 9);
+  EXPECT_EQ(columns_of_text(""), 0);
+  EXPECT_FALSE(continues_character('\x7f'));
+  EXPECT_TRUE(continues_character('\x80'));
+  EXPECT_TRUE(continues_character('\xbf'));
+  EXPECT_FALSE(continues_character('\xc0'));
+}
 
 TEST(TextTable, ColumnsAreAsWideAsWhatIsInThem) {
   EXPECT_EQ(text_table({{.head = "memory", .cells = {"8", "1,024"}},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "data_pipeline/tokenizer/subword/unicode_data.h"
 
 namespace segue {
@@ -10,7 +11,7 @@ namespace {
 
 size_t character_begin_before(std::string_view text, size_t end) {
   size_t at = end - 1;
-  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80) --at;
+  while (at > 0 && continues_character(text[at])) --at;
   return at;
 }
 

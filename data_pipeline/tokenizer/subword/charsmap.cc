@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/utf8.h"
 #include "data_pipeline/tokenizer/subword/unicode_data.h"
 #include "data_pipeline/tokenizer/utf8_lines.h"
 
@@ -44,7 +45,7 @@ std::optional<std::string_view> Charsmap::replacement(std::string_view part) con
     if (!has_leaf(unit)) continue;
     if (at >= units_.size()) return std::nullopt;
     const size_t begin = value_of(units_[at]);
-    if (begin >= texts_.size() || (static_cast<uint8_t>(texts_[begin]) & 0xc0) == 0x80) return std::nullopt;
+    if (begin >= texts_.size() || continues_character(texts_[begin])) return std::nullopt;
     const std::string_view text = std::string_view(texts_).substr(begin);
     return text.substr(0, text.find('\0'));
   }

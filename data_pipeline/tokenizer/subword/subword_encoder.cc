@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "data_pipeline/tokenizer/utf8_lines.h"
 
 namespace segue {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr size_t kLeastContext = 512;  // bytes on each side of a cut that are encoded together and apart
 
-bool is_within_character(char c) { return (static_cast<uint8_t>(c) & 0xc0) == 0x80; }
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // A piece as it can be compared with that of another text.
@@ -107,7 +107,7 @@ void SubwordEncoder::find_parts(bool ended) {
     target_ += kSearchBytes;
     if (target_ < kMostPartBytes) continue;
     size_t end = begin_ + target_;
-    while (is_within_character(pending_[end])) --end;
+    while (continues_character(pending_[end])) --end;
     end_part(end, true);
   }
   if (ended && begin_ < valid_) end_part(valid_, false);
@@ -117,12 +117,12 @@ void SubwordEncoder::find_parts(bool ended) {
 bool SubwordEncoder::cut_between(size_t first, size_t last) {
   const auto begins_line = [this](size_t at) { return pending_[at - 1] == '\n' && !is_blank(pending_[at]); };
   const auto begins_space = [this](size_t at) { return pending_[at] == ' ' && !is_blank(pending_[at - 1]); };
-  const auto begins_character = [this](size_t at) { return !is_within_character(pending_[at]); };
+  const auto begins_character = [this](size_t at) { return !continues_character(pending_[at]); };
   const auto try_where = [&](const auto& is_candidate) {
     constexpr int kMostTries = 16;
     int tries = 0;
     for (size_t at = first; at < last && tries < kMostTries; ++at) {
-      if (is_within_character(pending_[at]) || !is_candidate(at)) continue;
+      if (continues_character(pending_[at]) || !is_candidate(at)) continue;
       ++tries;
       if (try_cut(at)) return true;
     }
@@ -133,7 +133,7 @@ bool SubwordEncoder::cut_between(size_t first, size_t last) {
 
 bool SubwordEncoder::try_cut(size_t at) {
   const auto character_from = [this](size_t position) {
-    while (position < valid_ && is_within_character(pending_[position])) ++position;
+    while (position < valid_ && continues_character(pending_[position])) ++position;
     return position;
   };
   const size_t left = character_from(std::max(begin_, at - std::min(at, context_bytes_)));
