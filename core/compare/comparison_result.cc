@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/compare/process_notes.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/paired_losses.h"
 #include "core/memory/memory.h"
 #include "core/model/stored_model.h"
 #include "core/model/transformer.h"
-#include "core/report/json_node.h"
 
 namespace segue {
 
@@ -43,17 +42,9 @@ std::vector<int64_t> whole_seeds(const Comparison& comparison, const std::vector
 
 // The most memory that training of a run was seen to hold.
 std::optional<int64_t> peak_of(const std::filesystem::path& directory, const ComparedRun& run) {
-  const std::filesystem::path file = directory / kProcessesFolder / (run.name() + ".jsonl");
   std::optional<int64_t> peak;
-  if (!path_exists(file)) return peak;
-  std::istringstream lines(read_file(file));
-  int64_t number = 0;
-  for (std::string text; std::getline(lines, text);) {
-    const std::string source = fmt::format("{}, line {}", file.string(), ++number);
-    const Json json = parse_json<DataError>(text, source);
-    const report::JsonNode line(json, source);
-    if (line.at("command").text() == "train") peak = std::max(peak.value_or(0), line.at("peak_bytes").integer());
-  }
+  for (const ProcessNote& note : notes_of(directory, run))
+    if (note.command == "train") peak = std::max(peak.value_or(0), note.peak_bytes);
   return peak;
 }
 

@@ -26,9 +26,6 @@ inline constexpr const char* kSweptEvaluation = "sweep";
 // In the directory of a run whose loss became no finite number, in training or when it was measured: the run has ended.
 inline constexpr const char* kDivergedFile = "diverged.json";
 
-// In the directory of a comparison: of every run a file NAME.jsonl with a line for each program that was run for it.
-inline constexpr const char* kProcessesFolder = "processes";
-
 // What a variant took, on average over the seeds from which it was measured; what only they tell is 0 without any.
 struct VariantCost {
   int64_t steps = 0;
@@ -211,9 +208,6 @@ OrderedJson result_json(const ComparisonResult& result);
 
 // What a learning rate that was tried found, in the units of the measure; none: diverged, or not known.
 std::optional<double> found_at(const ComparisonResult& result, const SweptRate::Tried& tried, MeasureKind kind);
-
-// ", 3.21 % of them unknown to the vocabulary", of the scored tokens; empty where there is no unknown token.
-std::string unknown_share_text(const ComparisonResult& result);
 
 // "94.47, 96.50, 10.53": of each seed that did not diverge.
 std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units);

@@ -142,7 +142,7 @@ void add_set(Page& page, const ComparisonResult& result, const PointSet& set, Me
   const report::IntervalChart chart = differences_of(result, set, kind);
   const std::string what = kind == MeasureKind::kAccuracy
                                ? human_count(result.answers) + " answers"
-                               : human_count(result.tokens) + " tokens" + unknown_share_text(result);
+                               : human_count(result.tokens) + " tokens" + unknown_of_them(result.unknown);
   if (!chart.intervals.empty())
     page.figure(
         {.charts = {chart},

@@ -4,13 +4,10 @@
 
 #include <cmath>
 #include <map>
-#include <sstream>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "core/compare/comparison_result.h"
-#include "core/report/json_node.h"
+#include "core/compare/process_notes.h"
 #include "core/train/stages.h"
 
 namespace segue {
@@ -18,16 +15,8 @@ namespace {
 
 // Of all programs that were run for it.
 double seconds_of_programs(const std::filesystem::path& directory, const ComparedRun& run) {
-  const std::filesystem::path file = directory / kProcessesFolder / (run.name() + ".jsonl");
-  if (!path_exists(file)) return 0.0;
   double seconds = 0.0;
-  int64_t number = 0;
-  std::istringstream lines(read_file(file));
-  for (std::string text; std::getline(lines, text);) {
-    const std::string source = fmt::format("{}, line {}", file.string(), ++number);
-    const Json json = parse_json<DataError>(text, source);
-    seconds += report::JsonNode(json, source).at("seconds").number();
-  }
+  for (const ProcessNote& note : notes_of(directory, run)) seconds += note.seconds;
   return seconds;
 }
 

@@ -278,10 +278,6 @@ std::optional<double> found_at(const ComparisonResult& result, const SweptRate::
   return tried.loss ? std::optional(result.bits(*tried.loss, tried.bits_per_byte)) : std::nullopt;
 }
 
-std::string unknown_share_text(const ComparisonResult& result) {
-  return result.unknown ? fmt::format(", {} of them unknown to the vocabulary", percent_of(*result.unknown)) : "";
-}
-
 std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units) {
   std::vector<std::string> parts;
   for (const std::optional<double>& of_seed : measure.of_seeds)
@@ -310,7 +306,7 @@ std::string describe_result(const ComparisonResult& result) {
                       result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));
   if (result.points() == 0) return text + ", all of which diverged\n" + describe_rates(result);
   text += fmt::format(", by {} tokens of split {}, the same of all{}\n", human_count(result.tokens), result.split,
-                      unknown_share_text(result));
+                      unknown_of_them(result.unknown));
   for (const MeasureKind kind : result.measures())
     for (const PointSet& set : point_sets(result)) text += describe_set(result, set, kind);
   return text + describe_costs(result) + describe_rates(result) + footnotes(result);

@@ -49,6 +49,10 @@ std::string describe_unknown(const std::optional<UnknownTokens>& unknown) {
 
 std::string percent_of(const UnknownTokens& unknown) { return fmt::format("{:.3g} %", 100.0 * unknown.share()); }
 
+std::string unknown_of_them(const std::optional<UnknownTokens>& unknown) {
+  return unknown ? fmt::format(", {} of them unknown to the vocabulary", percent_of(*unknown)) : "";
+}
+
 void add_unknown(OrderedJson& line, const std::optional<UnknownTokens>& unknown) {
   if (!unknown) return;
   line["unknown_tokens"] = unknown->count;

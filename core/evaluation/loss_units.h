@@ -69,6 +69,8 @@ std::string describe_accuracy(const std::optional<double>& accuracy);
 std::string describe_unknown(const std::optional<UnknownTokens>& unknown);
 // "3.21 %"
 std::string percent_of(const UnknownTokens& unknown);
+// ", 3.21 % of them unknown to the vocabulary", behind how many tokens were scored; likewise.
+std::string unknown_of_them(const std::optional<UnknownTokens>& unknown);
 
 // Adds "unknown_tokens" and "unknown_share", where there is an unknown token.
 void add_unknown(OrderedJson& line, const std::optional<UnknownTokens>& unknown);

@@ -214,12 +214,12 @@ std::string paired_differences_csv(const OrderedJson& comparison) {
 std::string describe_paired_differences(const OrderedJson& comparison) {
   const Bits bits = unit_of_bits(comparison);
   const std::string split = cell(comparison, "split");
-  const std::string unknown = comparison.contains("unknown_share")
-                                  ? fmt::format(", {:.3g} % of them unknown to the vocabulary",
-                                                100.0 * comparison["unknown_share"].get<double>())
-                                  : "";
-  return fmt::format("{} tokens{}, the same of all{}\n", human_count(comparison["tokens"].get<int64_t>()),
-                     split.empty() ? "" : " of split " + split, unknown) +
+  const auto tokens = comparison["tokens"].get<int64_t>();
+  std::optional<UnknownTokens> unknown;
+  if (comparison.contains("unknown_tokens"))
+    unknown = {.count = comparison["unknown_tokens"].get<int64_t>(), .scored = tokens};
+  return fmt::format("{} tokens{}, the same of all{}\n", human_count(tokens), split.empty() ? "" : " of split " + split,
+                     unknown_of_them(unknown)) +
          describe_evaluations(comparison, bits) + describe_differences(comparison, bits) +
          describe_right_answers(comparison) + "\n" + wrapped(kMeaning, kColumns);
 }

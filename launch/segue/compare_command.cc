@@ -21,6 +21,7 @@
 #include "core/compare/comparison_page.h"
 #include "core/compare/comparison_result.h"
 #include "core/compare/planned_total.h"
+#include "core/compare/process_notes.h"
 #include "core/train/stop_signal.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
@@ -370,7 +371,11 @@ class Runner {
     const auto start = std::chrono::steady_clock::now();
     ChildProcess child(words, ChildOutput::kNone);
     const ProcessEnd end = wait_for(child);
-    note(run, arguments.front(), end, seconds_since(start));
+    add_note(plan_.directory, run,
+             {.command = arguments.front(),
+              .code = end.code,
+              .seconds = seconds_since(start),
+              .peak_bytes = end.peak_bytes});
     if (end.code == 0) return true;
     if (end.code == static_cast<int>(ExitCode::kDiverged) && !run.timed) {
       note_divergence(run, arguments.front());
@@ -394,17 +399,6 @@ class Runner {
       }
       std::this_thread::sleep_for(kLook);
     }
-  }
-
-  void note(const ComparedRun& run, const std::string& command, const ProcessEnd& end, double seconds) const {
-    const OrderedJson line{{"run", run.name()},
-                           {"command", command},
-                           {"code", end.code},
-                           {"seconds", seconds},
-                           {"peak_bytes", end.peak_bytes}};
-    const std::filesystem::path path = plan_.directory / kProcessesFolder / (run.name() + ".jsonl");
-    make_directories(path.parent_path());
-    write_file_atomically(path, (path_exists(path) ? read_file(path) : "") + line.dump() + "\n");
   }
 
   void note_divergence(const ComparedRun& run, const std::string& command) const {
