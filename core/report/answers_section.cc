@@ -94,7 +94,7 @@ std::vector<AnswerLine> lines_of(const std::vector<AnsweredResult>& results, con
   return lines;
 }
 
-void add_plots(Page& page, const std::vector<AnsweredResult>& results, size_t group) {
+Figure plots_figure(const std::vector<AnsweredResult>& results) {
   const std::optional<int64_t>& longest = results.front().answers().longest_trained;
   const auto is_trained_alike = [&](const AnsweredResult& of) { return of.answers().longest_trained == longest; };
   const auto lines = [&](const SharesOf& shares_of) { return lines_of(results, shares_of); };
@@ -104,11 +104,9 @@ void add_plots(Page& page, const std::vector<AnsweredResult>& results, size_t gr
                     "(one that covers the whole axis is not drawn).",
                 .table = {}};
   const bool are_alike = std::ranges::all_of(results, is_trained_alike);
-  for (AnswerPlot& of : answer_plots(keys_of(results), lines, are_alike ? longest : std::nullopt)) {
-    of.plot.name = name_in_group(of.plot.name, group);
+  for (AnswerPlot& of : answer_plots(keys_of(results), lines, are_alike ? longest : std::nullopt))
     figure.charts.emplace_back(std::move(of.plot));
-  }
-  if (!figure.charts.empty()) page.figure(figure);
+  return figure;
 }
 
 void add_grids(Page& page, const std::vector<AnsweredResult>& results) {
@@ -173,19 +171,15 @@ void add_hardest(Page& page, const std::vector<AnsweredResult>& results) {
 
 namespace {
 
-void add_accuracy_curves_of(Page& page, const ReportData& data, const std::vector<size_t>& members, size_t group) {
-  Plot plot{.name = name_in_group("accuracy-curves", group),
+Plot accuracy_curves_of(const ReportData& data, const std::vector<size_t>& members) {
+  Plot plot{.name = "accuracy-curves",
             .title = "Right targets over tokens trained on",
             .x_label = "tokens trained on",
             .y_label = "right targets (tokens), %",
             .y_range = Range{0.0, kPercent},
             .series = {}};
   for (const size_t i : members) add_curves(plot, data.runs[i], i);
-  if (!has_points(plot)) return;
-  page.figure({.charts = {plot},
-               .caption = "Scored targets that were the most likely tokens: solid of the validation data, thin of the "
-                          "training batches, where logged. An answer of several tokens is right less often.",
-               .table = {}});
+  return plot;
 }
 
 }  // namespace
@@ -194,7 +188,17 @@ void add_accuracy_curves(Page& page, const ReportData& data) {
   std::vector<ScoredText> texts;
   for (const RunData& run : data.runs) texts.push_back(judged_text(run));
   const std::vector<TextGroup> groups = group_by_text(texts, false);
-  for (size_t g = 0; g < groups.size(); ++g) add_accuracy_curves_of(page, data, groups[g].members, g);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const Plot plot = accuracy_curves_of(data, groups[g].members);
+    if (!has_points(plot)) continue;
+    const Figure figure{
+        .charts = {plot},
+        .caption =
+            "Scored targets that were the most likely tokens: solid of the validation data, thin of the "
+            "training batches, where logged. An answer of several tokens is right less often.",
+        .table = {}};
+    page.figure(figure_of_group(figure, groups, g));
+  }
 }
 
 void add_answers(Page& page, const ReportData& data) {
@@ -212,7 +216,10 @@ void add_answers(Page& page, const ReportData& data) {
   page.html(table_html(table_of(results)));
   const std::vector<TextGroup> groups = groups_of(results, false);
   say_different(page, groups, [&](size_t i) { return results[i].name; });
-  for (size_t g = 0; g < groups.size(); ++g) add_plots(page, members_of(groups[g], results), g);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const Figure figure = plots_figure(members_of(groups[g], results));
+    if (!figure.charts.empty()) page.figure(figure_of_group(figure, groups, g));
+  }
   add_grids(page, results);
   add_hardest(page, results);
 }

@@ -193,28 +193,27 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
       lowest->mem_len > trained ? fmt::format(", beyond the {} it was trained with", human_count(trained)) : "");
 }
 
-void add_by_memory(Page& page, const std::vector<LengthCurve>& sweeps, const LossUnit& unit, size_t group) {
+Figure by_memory_figure(const std::vector<LengthCurve>& sweeps, const LossUnit& unit) {
   Plot by_memory = plot_of(sweeps, memory_of, unit);
-  by_memory.name = name_in_group("loss-by-memory", group);
+  by_memory.name = "loss-by-memory";
   by_memory.title = "Loss against the length of the memory";
   by_memory.x_label = "tokens of memory";
   by_memory.marks = trained_marks(sweeps, false);
-  page.figure({.charts = {by_memory}, .caption = memory_caption(sweeps.front(), unit), .table = {}});
+  return {.charts = {by_memory}, .caption = memory_caption(sweeps.front(), unit), .table = {}};
 }
 
-void add_by_context(Page& page, const std::vector<LengthCurve>& all, const LossUnit& unit, size_t group) {
+Figure by_context_figure(const std::vector<LengthCurve>& all, const LossUnit& unit) {
   Plot by_context = plot_of(all, context_of, unit);
-  by_context.name = name_in_group("loss-by-context", group);
+  by_context.name = "loss-by-context";
   by_context.title = "Loss against the longest context";
   by_context.x_label = "most tokens that a token attends to";
   by_context.marks = trained_marks(all, true);
   const bool has_windows =
       std::any_of(all.begin(), all.end(), [](const LengthCurve& curve) { return curve.is_recomputed(); });
-  page.figure(
-      {.charts = {by_context},
-       .caption = std::string("The same against all tokens that one can attend to, memory and segment together") +
-                  (has_windows ? "; dashed: windows without memory, recomputed at every stride." : "."),
-       .table = table_of(all)});
+  return {.charts = {by_context},
+          .caption = std::string("The same against all tokens that one can attend to, memory and segment together") +
+                     (has_windows ? "; dashed: windows without memory, recomputed at every stride." : "."),
+          .table = table_of(all)};
 }
 
 }  // namespace
@@ -233,8 +232,10 @@ void add_loss_by_memory(Page& page, const ReportData& data) {
   const std::vector<TextGroup> groups = groups_of(all, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return all[i].name; });
   const std::vector<TextGroup> swept = groups_of(sweeps, unit.per_byte());
-  for (size_t g = 0; g < swept.size(); ++g) add_by_memory(page, members_of(swept[g], sweeps), unit, g);
-  for (size_t g = 0; g < groups.size(); ++g) add_by_context(page, members_of(groups[g], all), unit, g);
+  for (size_t g = 0; g < swept.size(); ++g)
+    page.figure(figure_of_group(by_memory_figure(members_of(swept[g], sweeps), unit), swept, g));
+  for (size_t g = 0; g < groups.size(); ++g)
+    page.figure(figure_of_group(by_context_figure(members_of(groups[g], all), unit), groups, g));
 }
 
 }  // namespace segue::report

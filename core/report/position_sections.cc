@@ -178,33 +178,38 @@ bool tells_something(const Plot& plot) {
   return most > kFew || highest - lowest > widest;
 }
 
-void add_plot(Page& page, const Plot& plot, const std::string& caption, const Table& table) {
-  if (tells_something(plot)) return page.figure({.charts = {plot}, .caption = caption, .table = table});
+// A figure of one plot.
+void add_figure(Page& page, const Figure& figure) {
+  const Plot& plot = std::get<Plot>(figure.charts.front());
+  if (tells_something(plot)) return page.figure(figure);
   page.paragraph(
       fmt::format("{}: not drawn, as its few points have bands wider than all that lies between them. More text, or "
                   "more streams of it (--batch-size), make them narrower.",
                   plot.title));
-  page.details("The numbers", table_html(table));
+  page.details("The numbers", table_html(figure.table));
 }
 
-void add_by_position(Page& page, const std::vector<PlacedResult>& results, const LossUnit& unit, size_t group) {
+Figure by_position_figure(const std::vector<PlacedResult>& results, const LossUnit& unit) {
   Plot plot = plot_of(results, &EvaluatedLength::by_position, is_wide_for_its_place, "position", unit);
-  plot.name = name_in_group("loss-by-position", group);
+  plot.name = "loss-by-position";
   plot.title = "Loss by position in the segment";
   plot.x_label = "position in the segment";
-  add_plot(page, plot, position_caption(results, unit), table_of(results, &EvaluatedLength::by_position, "position"));
+  return {.charts = {plot},
+          .caption = position_caption(results, unit),
+          .table = table_of(results, &EvaluatedLength::by_position, "position")};
 }
 
-void add_by_context(Page& page, const std::vector<PlacedResult>& results, const LossUnit& unit, size_t group) {
+Figure by_context_figure(const std::vector<PlacedResult>& results, const LossUnit& unit) {
   Plot plot = plot_of(results, &EvaluatedLength::by_context, has_many_tokens, "context", unit);
-  plot.name = name_in_group("loss-by-available-context", group);
+  plot.name = "loss-by-available-context";
   plot.title = "Loss by available context";
   plot.x_label = "tokens before it that a token could attend to";
   for (Series& series : plot.series) series.has_markers = true;
-  add_plot(page, plot,
-           "Loss by how many tokens were there to attend to, while the memory filled and along each segment; "
-           "neighbours joined until they have 512 tokens; with 95 % confidence.",
-           table_of(results, &EvaluatedLength::by_context, "context"));
+  return {.charts = {plot},
+          .caption =
+              "Loss by how many tokens were there to attend to, while the memory filled and along each segment; "
+              "neighbours joined until they have 512 tokens; with 95 % confidence.",
+          .table = table_of(results, &EvaluatedLength::by_context, "context")};
 }
 
 }  // namespace
@@ -218,11 +223,13 @@ void add_loss_by_position(Page& page, const ReportData& data) {
                         evaluation_command(data.runs.front(), "--name positions"));
   const std::vector<TextGroup> groups = groups_of(positions, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return positions[i].name; });
-  for (size_t g = 0; g < groups.size(); ++g) add_by_position(page, members_of(groups[g], positions), unit, g);
+  for (size_t g = 0; g < groups.size(); ++g)
+    add_figure(page, figure_of_group(by_position_figure(members_of(groups[g], positions), unit), groups, g));
   const std::vector<PlacedResult> contexts = by_context_results(data);
   const std::vector<TextGroup> context_groups = groups_of(contexts, unit.per_byte());
   for (size_t g = 0; g < context_groups.size(); ++g)
-    add_by_context(page, members_of(context_groups[g], contexts), unit, g);
+    add_figure(page,
+               figure_of_group(by_context_figure(members_of(context_groups[g], contexts), unit), context_groups, g));
 }
 
 }  // namespace segue::report

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <variant>
 
 #include "base/text.h"
 
@@ -135,8 +136,16 @@ void say_different(Page& page, const std::vector<TextGroup>& groups,
                              list_of(groups, name_of)));
 }
 
-std::string name_in_group(const std::string& name, size_t group) {
-  return group == 0 ? name : fmt::format("{}-{}", name, group + 1);
+Figure figure_of_group(Figure figure, const std::vector<TextGroup>& groups, size_t group) {
+  if (groups.size() < 2) return figure;
+  const std::string on_text = fmt::format("On {}: ", groups[group].name);
+  const auto name = [&](auto& chart) {
+    if (group > 0) chart.name += fmt::format("-{}", group + 1);
+    chart.title.insert(0, on_text);
+  };
+  for (Chart& chart : figure.charts) std::visit(name, chart);
+  figure.caption.insert(0, on_text);
+  return figure;
 }
 
 }  // namespace segue::report

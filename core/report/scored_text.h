@@ -17,8 +17,8 @@ struct ScoredText {
   std::string trained_on = {};  // the same of what the run was trained on
   std::string path = {};        // of the dataset, as it was given
   std::string split = {};
-  int64_t count = 0;                    // tokens that were scored at most; 0: all
-  std::string unit = {};                // of the tokens: masked ones do not compare with others; empty: not known
+  int64_t count = 0;                      // tokens that were scored at most; 0: all
+  std::string unit = {};                  // of the tokens: masked ones do not compare with others; empty: not known
   std::optional<SourcePlace> place = {};  // of their text in its sources; none: not known
 };
 
@@ -63,7 +63,8 @@ std::string list_of(const std::vector<TextGroup>& groups, const std::function<st
 void say_different(Page& page, const std::vector<TextGroup>& groups,
                    const std::function<std::string(size_t member)>& name_of);
 
-// The name of a drawing that every group has one of.
-std::string name_in_group(const std::string& name, size_t group);
+// A figure that every group has one of, as that of `group`: where there are several, the caption and the titles of the
+// drawings begin with "On NAME: ", and the drawings of later groups have names of their own.
+Figure figure_of_group(Figure figure, const std::vector<TextGroup>& groups, size_t group);
 
 }  // namespace segue::report

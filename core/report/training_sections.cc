@@ -98,9 +98,9 @@ void add_curves(Plot& plot, const RunData& run, int64_t colour, const LossUnit& 
   plot.series.push_back(std::move(validation));
 }
 
-Plot curves_of(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
+Plot curves_of(const DrawnRuns& runs, const LossUnit& unit) {
   const Range tokens = tokens_logged(runs);
-  Plot plot{.name = name_in_group("learning-curves", group),
+  Plot plot{.name = "learning-curves",
             .title = "Loss over tokens trained on",
             .x_label = "tokens trained on",
             .y_label = unit.name(),
@@ -111,8 +111,8 @@ Plot curves_of(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
 }
 
 // The later part alone, where the differences are.
-Plot late_curves_of(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
-  Plot plot{.name = name_in_group("learning-curves-late", group),
+Plot late_curves_of(const DrawnRuns& runs, const LossUnit& unit) {
+  Plot plot{.name = "learning-curves-late",
             .title = "The later part of the same",
             .x_label = "tokens trained on",
             .y_label = unit.name(),
@@ -185,12 +185,10 @@ DrawnRuns all_of(const ReportData& data) {
   return runs;
 }
 
-Figure curves_figure(const DrawnRuns& runs, const LossUnit& unit, size_t group) {
-  Figure figure{.charts = {curves_of(runs, unit, group)},
-                .caption = "",
-                .table = table_of(runs, unit),
-                .table_note = note_of(runs)};
-  const Plot late = late_curves_of(runs, unit, group);
+Figure curves_figure(const DrawnRuns& runs, const LossUnit& unit) {
+  Figure figure{
+      .charts = {curves_of(runs, unit)}, .caption = "", .table = table_of(runs, unit), .table_note = note_of(runs)};
+  const Plot late = late_curves_of(runs, unit);
   const bool has_late_part = has_points(late) && std::get<Plot>(figure.charts.front()).x_scale == ScaleKind::kLog;
   if (has_late_part) figure.charts.emplace_back(late);
   figure.caption = caption_of(runs, unit, has_late_part);
@@ -217,7 +215,8 @@ void add_learning_curves(Page& page, const ReportData& data) {
   for (const DrawnRun& drawn : runs) texts.push_back(judged_text(*drawn.run));
   const std::vector<TextGroup> groups = group_by_text(texts, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return runs[i].run->name; });
-  for (size_t g = 0; g < groups.size(); ++g) page.figure(curves_figure(members_of(groups[g], runs), unit, g));
+  for (size_t g = 0; g < groups.size(); ++g)
+    page.figure(figure_of_group(curves_figure(members_of(groups[g], runs), unit), groups, g));
 }
 
 void add_throughput(Page& page, const ReportData& data) {

@@ -117,6 +117,7 @@ def check_different_texts(program):
     for run, dataset in (("one", first), ("same", first), ("other", second)):
         add_evaluation(program, run, "memory", {**evaluation(results), "dataset": dataset})
     summary, text, drawn = report_of(program, "one", "same")
+    check("On test " not in text and "On valid " not in text, "figures of one text say which")
     check("has the lowest loss" in summary and "different texts" not in text, summary)
     check("learning-curves.svg" in drawn and "loss-by-memory.svg" in drawn and "loss-by-memory-2.svg" not in drawn, drawn)
     summary, text, drawn = report_of(program, "one", "same", "other")
@@ -124,6 +125,10 @@ def check_different_texts(program):
           and f"({second})" in summary, summary)
     check({"learning-curves-2.svg", "loss-by-memory-2.svg", "loss-by-context-2.svg", "loss-by-position-2.svg"} <= drawn, drawn)
     check(text.count("Results on different texts do not compare") == 3, "the sections that say so")
+    for dataset in (first, second):
+        for split, caption in (("test", "Loss against the length of the memory"), ("test", "The same against all tokens"),
+                               ("test", "Loss by the position"), ("valid", "Loss ")):
+            check(re.search(rf"On {split} .*of books.* \({dataset}\): {caption}", text), f"the text of {caption!r} of {dataset}")
     shorter = [dict(one, tokens=7) for one in results]
     add_evaluation(program, "one", "short", {**evaluation(shorter), "dataset": first})
     summary, text, drawn = report_of(program, "one")

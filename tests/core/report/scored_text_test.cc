@@ -70,8 +70,20 @@ TEST(ScoredTextTest, GroupsAreInTheOrderOfTheirFirstMembers) {
   EXPECT_EQ(groups[1].name, "test of data/web");
   const std::vector<std::string> names{"a", "b", "c"};
   EXPECT_EQ(list_of(groups, [&](size_t i) { return names[i]; }), "a, c on test of data/book; b on test of data/web");
-  EXPECT_EQ(name_in_group("loss", 0), "loss");
-  EXPECT_EQ(name_in_group("loss", 1), "loss-2");
+}
+
+TEST(ScoredTextTest, FiguresOfSeveralGroupsSayWhichTheyAreOf) {
+  const Figure figure{.charts = {Plot{.name = "loss", .title = "Loss"}, BarChart{.name = "bars", .title = "Bars"}},
+                      .caption = "The loss."};
+  const std::vector<TextGroup> groups{{.name = "test of a"}, {.name = "test of b"}};
+  const Figure alone = figure_of_group(figure, {groups[0]}, 0);
+  EXPECT_EQ(std::get<Plot>(alone.charts[0]).title, "Loss");
+  EXPECT_EQ(alone.caption, "The loss.");
+  EXPECT_EQ(std::get<Plot>(figure_of_group(figure, groups, 0).charts[0]).name, "loss");
+  const Figure second = figure_of_group(figure, groups, 1);
+  EXPECT_EQ(std::get<Plot>(second.charts[0]).name, "loss-2");
+  EXPECT_EQ(std::get<BarChart>(second.charts[1]).title, "On test of b: Bars");
+  EXPECT_EQ(second.caption, "On test of b: The loss.");
 }
 
 TEST(ScoredTextTest, TextsOfOneNameAreToldApart) {
