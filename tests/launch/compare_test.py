@@ -48,6 +48,19 @@ def rows_of(program, *names):
         return list(csv.DictReader(file))
 
 
+def check_measures(rows, found):
+    """Losses as CSV are those of the JSON per byte."""
+    for row, variant in zip(rows, found["variants"], strict=True):
+        loss = variant["losses"][0]
+        check((row["variant"], row["unit"], int(row["mem_len"])) == (variant["name"], "bits/byte", loss["mem_len"]), f"{row}")
+        per_byte, difference = loss["per_byte"], loss["per_byte"]["difference"] or {"bits": None, "confidence95": None}
+        told = {"value": per_byte["bits"], "confidence95": per_byte["confidence95"], "difference": difference["bits"],
+                "difference_confidence95": difference["confidence95"],
+                **{f"seed_{seed}": bits for seed, bits in zip(found["seeds"], per_byte["seeds"], strict=True)}}
+        check(all(row[key] == "" if value is None else math.isclose(float(row[key]), value) for key, value in told.items()), f"{row}: {told}")
+        check((row["difference"] == "") == (variant is found["variants"][0]) and row["diverged_seeds"] == "0", f"{row}")
+
+
 def check_tables(program, output, page, found):
     """Every table has its title, footnotes fit a terminal, and the numbers are there as CSV."""
     for title in ("Loss in bits/byte, segments of 24", "Costs of one run"):
@@ -57,15 +70,7 @@ def check_tables(program, output, page, found):
     notes = output[output.index("\n\u00b1 is half"):output.index("\ncomparisons/")].strip().splitlines()
     check(all(len(line) <= 80 for line in notes), f"footnotes: {notes}")
     check(all(len(line) > 55 for line, after in zip(notes, notes[1:]) if after[0].islower()), f"broken: {notes}")
-    rows = rows_of(program, "comparisons/family", "measures.csv")
-    for row, variant in zip(rows, found["variants"], strict=True):
-        loss = variant["losses"][0]
-        check((row["variant"], row["unit"], int(row["mem_len"])) == (variant["name"], "bits/byte", loss["mem_len"]), f"{row}")
-        per_byte = loss["per_byte"]
-        check(math.isclose(float(row["value"]), per_byte["bits"]), f"{row}: {per_byte}")
-        check(math.isclose(float(row["confidence95"]), per_byte["confidence95"]), f"{row}: {per_byte}")
-        check(all(math.isclose(float(row[f"seed_{seed}"]), value) for seed, value in zip((1, 2), per_byte["seeds"], strict=True)), f"{row}: {per_byte}")
-        check((row["difference"] == "") == (variant["name"] == "xl") and row["diverged_seeds"] == "0", f"{row}")
+    check_measures(rows_of(program, "comparisons/family", "measures.csv"), found)
     costs = rows_of(program, "comparisons/family", "costs.csv")
     check([int(row["parameters"]) for row in costs] == [variant["cost"]["parameters"] for variant in found["variants"]], f"{costs}")
 
@@ -204,6 +209,25 @@ def test_learning_rates_are_found_on_validation(program):
     check("each as it was trained" in text and "differences-as-trained.svg" in figures, f"page: as trained; {figures}")
     check("Loss by length" in text and "loss-by-length.svg" in figures, f"page: a drawing of the lengths; {figures}")
     check(len(set(trainings)) == 12 and len(measured) == 6, f"the test split is read by the chosen alone: {measured}")
+
+
+def test_tables_of_words_are_per_byte(program):
+    """Where tokens are no bytes."""
+    program.run("prepare", "--input", "text.txt", "--split", "0.8,0.1,0.1", "--tokenizer", "word", "--output", "words")
+    write(program, "words.json", variants=[VARIANTS[0], VARIANTS[2]], budget={"amount": 2000}, learning_rates=[0.003, 0.01])
+    output, _ = program.run("compare", "words.json", "--set", "data.path=words", "--output", "of-words", "--quiet")
+    found = result(program, "of-words")
+    check(found["unit"] == "word" and 0.1 < found["tokens_per_byte"] < 0.5, f"{found['unit']}: {found['tokens_per_byte']}")
+    check_measures(rows_of(program, "of-words", "measures.csv"), found)
+    rows = rows_of(program, "of-words", "learning_rates.csv")
+    check(len(rows) == 4, f"{rows}")
+    for row, (variant, tried) in zip(rows, ((variant, one) for variant in found["variants"] for one in variant["sweep"]["tried"])):
+        run = f"{variant['name']}-{tried['learning_rate']:g}-1"
+        with open(program.path("of-words/runs", run, "evaluations/sweep/evaluation.json")) as file:
+            bits = json.load(file)["results"][0]["bits_per_byte"]
+        check((row["variant"], float(row["learning_rate"]), row["unit"]) == (variant["name"], tried["learning_rate"], "bits/byte"), f"{row}")
+        check(math.isclose(float(row["validation_loss"]), bits) and bits < 0.5 * tried["loss"] / math.log(2), f"{row}: {bits}, {tried}")
+        check(f"{tried['learning_rate']:g}: {bits:.4f}" in output, f"{run}: {bits} in:\n{output}")
 
 
 def test_divergence_is_a_result(program):
@@ -411,6 +435,7 @@ def main():
     test_runs_of_an_array_make_the_same_table(program)
     test_tasks_of_an_array_run_at_once(program)
     test_learning_rates_are_found_on_validation(program)
+    test_tables_of_words_are_per_byte(program)
     test_divergence_is_a_result(program)
     test_rates_that_diverge_lose(program)
     test_seconds_are_steps_that_were_timed_once(program)
