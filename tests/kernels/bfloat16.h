@@ -11,13 +11,18 @@
 
 namespace segue::kernels {
 
-// A fixture for products of bfloat16. A processor without has nothing to test: the program refuses bf16 there, which
-// bench_test demands of it on every processor.
+// Whether the device multiplies such operands. A processor without products of bfloat16 has nothing to test of them:
+// the program refuses bf16 there, which bench_test demands of it on every processor.
+inline bool has_products_of(DType operands) {
+  return operands != DType::kBFloat16 || has_bfloat16_products(test_device());
+}
+
+// A fixture for products of bfloat16.
 template <typename Fixture>
 class WithBFloat16Products : public Fixture {
  protected:
   void SetUp() override {
-    if (!has_bfloat16_products(test_device())) GTEST_SKIP() << "no bf16 products here";
+    if (!has_products_of(DType::kBFloat16)) GTEST_SKIP() << "no bf16 products here";
     Fixture::SetUp();
   }
 };

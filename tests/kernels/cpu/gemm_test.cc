@@ -1,6 +1,7 @@
 // Products inside larger tensors, on all threads and inside one.
 #include "kernels/cpu/gemm.h"
 
+#include "tests/kernels/bfloat16.h"
 #include "tests/kernels/testing.h"
 
 namespace segue::kernels {
@@ -12,9 +13,6 @@ struct Case {
   int64_t m;
   bool transpose_a, in_thread;
 };
-
-// A processor without bf16 products has nothing to test: bench_test demands that the program refuses them there.
-bool has_products_of(DType operands) { return operands != DType::kBFloat16 || cpu::has_bfloat16_products(); }
 
 class GemmTest : public testing::TestWithParam<Case> {
  protected:
