@@ -27,6 +27,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 
 constexpr unsigned short kColumns = 40;
+constexpr useconds_t kUntilShown = 250'000;  // a terminal has a new line of progress 0.2 s after the last
 
 void set_columns(unsigned short columns) {
   const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
@@ -128,13 +129,13 @@ TEST(Terminal, ProgressLeavesOneLine) {
   const std::string output = on_terminal([] {
     Progress progress("learn the vocabulary", 400'000'000, "MB", 1e6);
     for (int64_t part = 1; part <= 4; ++part) {
-      ::usleep(250'000);
+      ::usleep(kUntilShown);
       progress.advance_to(part * 100'000'000);
       if (part == 2) make_logger(false)->warn("odd");
     }
     progress.finish();
     Progress stopped("prepare", 100, "MB", 1.0);
-    ::usleep(250'000);
+    ::usleep(kUntilShown);
     stopped.advance_to(50);
   });
   EXPECT_THAT(output, HasSubstr("\rlearn the vocabulary: 25 %, ETA "));

@@ -24,13 +24,22 @@ class UnfinishedOutputDeathTest : public ::testing::Test {
   fs::path partial_ = directory_ / "target.partial";
 };
 
-// Writes into the directory until the process ends; when files can no longer be made there, waits for that.
-[[noreturn]] void write_on(const fs::path& directory) {
-  for (int i = 0;; ++i) try {
-      write_file_atomically(directory / std::to_string(i % 100), "text");
-    } catch (const std::exception&) {
-      std::this_thread::sleep_for(std::chrono::seconds(10));
-    }
+constexpr std::chrono::seconds kLongest(10);  // that a signal takes to end a process
+
+// Writes into the directory until files can no longer be made there.
+void write_on(const fs::path& directory) {
+  try {
+    for (int i = 0;; ++i) write_file_atomically(directory / std::to_string(i % 100), "text");
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+// Sends it once some of that is written.
+void send_while_writing(const fs::path& directory, int signal) {
+  std::error_code ignored;
+  while (!fs::exists(directory / "9", ignored)) std::this_thread::yield();
+  ::kill(::getpid(), signal);
 }
 
 TEST_F(UnfinishedOutputDeathTest, ASignalDeletesItAndEndsTheProcess) {
@@ -39,12 +48,12 @@ TEST_F(UnfinishedOutputDeathTest, ASignalDeletesItAndEndsTheProcess) {
         {
           const CleanInterrupt clean;
           fs::create_directories(partial_);
-          const UnfinishedOutput output(partial_, target_);
-          std::thread([signal] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            ::kill(::getpid(), signal);
-          }).detach();
-          write_on(partial_);
+          {
+            const UnfinishedOutput output(partial_, target_);
+            std::thread([this, signal] { send_while_writing(partial_, signal); }).detach();
+            write_on(partial_);
+          }  // who is done with unfinished output waits for the end of the process, which deletes it
+          std::_Exit(1);
         },
         testing::KilledBySignal(signal), "interrupted; nothing was written to .*target");
     EXPECT_TRUE(fs::is_empty(directory_.path())) << signal;
@@ -59,7 +68,7 @@ TEST_F(UnfinishedOutputDeathTest, WhatIsPublishedStays) {
         UnfinishedOutput output(partial_, target_);
         output.publish([this] { fs::rename(partial_, target_); });
         ::kill(::getpid(), SIGINT);
-        std::this_thread::sleep_for(std::chrono::seconds(10));
+        std::this_thread::sleep_for(kLongest);
         std::_Exit(0);
       },
       testing::KilledBySignal(SIGINT), "^$");
@@ -72,10 +81,11 @@ TEST_F(UnfinishedOutputDeathTest, AnIgnoredSignalStaysIgnored) {
         static_cast<void>(std::signal(SIGINT, SIG_IGN));
         const CleanInterrupt clean;
         ::kill(::getpid(), SIGINT);
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
-        std::_Exit(7);
+        ::kill(::getpid(), SIGTERM);  // would come second
+        std::this_thread::sleep_for(kLongest);
+        std::_Exit(0);
       },
-      testing::ExitedWithCode(7), "^$");
+      testing::KilledBySignal(SIGTERM), "^$");
 }
 
 }  // namespace

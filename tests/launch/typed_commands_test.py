@@ -162,11 +162,12 @@ def test_interrupts_leave_nothing(program):
     task = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "configs", "tasks", "recall.json")
     program.run("train", config(program, "plain.json"), "--run", "plain", "--quiet")
     commands = {
-        "prepared": ("prepare", "--train", "endless.txt", "--output", "prepared"),
+        "prepared": ("prepare", "--train", "endless.txt", "--as-is", "--output", "prepared"),
         "tasks": ("tasks", task, "--output", "tasks"),
         "evaluated": ("eval", "plain", "--data", "text", "--recompute", "--tgt-len", 1000, "--output", "evaluated",
                       "--per-token")}
-    program.write("endless.txt", b"some words\n" * 30000000)
+    with open(program.path("endless.txt"), "wb") as file:
+        file.truncate(1 << 34)  # zeros that take no room on the disk, and longer than any wait to read
     for name, arguments in commands.items():
         for number in (signal.SIGINT, signal.SIGTERM):
             process = program.start(*arguments)
