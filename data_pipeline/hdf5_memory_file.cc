@@ -1,7 +1,8 @@
 // HDF5's core driver, and its image on disk.
 #include "data_pipeline/hdf5_memory_file.h"
 
-#include <vector>
+#include <cstring>
+#include <utility>
 
 #include "base/file.h"
 
@@ -11,8 +12,12 @@ namespace {
 // The step by which the file grows in memory.
 constexpr size_t kGrowthBytes = size_t{4} << 20;
 
-// The file's head is of HDF5's oldest version: in a later one H5Fget_file_image clears the mark of an open file without
-// mending the head's checksum. All that comes after the head is of version 1.10, whose chunk indices have checksums.
+// Of the oldest version of a file's head, its "consistency flags": not zero while the file is open.
+constexpr size_t kOpenMark = 20;
+constexpr size_t kOpenMarkBytes = 4;
+
+// The file's head is of HDF5's oldest version, which has no checksum, so that the mark of an open file can be cleared.
+// All that comes after the head is of version 1.10, whose chunk indices have checksums.
 Hdf5Handle create_in_memory(const std::filesystem::path& path) {
   const Hdf5Silence silence;
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -34,10 +39,12 @@ void Hdf5MemoryFile::write_out() {
   const Hdf5Silence silence;
   hdf5_checked(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL), path_, "complete an HDF5 file");
   const ssize_t size = hdf5_checked(H5Fget_file_image(file_.get(), nullptr, 0), path_, "size an HDF5 file");
-  std::vector<std::byte> image(static_cast<size_t>(size));
-  hdf5_checked(H5Fget_file_image(file_.get(), image.data(), image.size()), path_, "take an HDF5 file out of memory");
+  void* driver = nullptr;  // what it gives is the pointer to the file's first byte
+  hdf5_checked(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &driver), path_, "find an HDF5 file in memory");
+  char* image = *static_cast<char**>(driver);
+  std::memset(image + kOpenMark, 0, kOpenMarkBytes);
+  write_file_atomically(path_, {image, static_cast<size_t>(size)});
   file_.reset();
-  write_file_atomically(path_, {reinterpret_cast<const char*>(image.data()), image.size()});
 }
 
 }  // namespace segue

@@ -17,10 +17,10 @@ void SplitWriter::append(std::span<const std::byte> tokens) {
   checksum_.update(tokens);
   const auto shard_bytes = static_cast<size_t>(layout_.shard_tokens * bytes_of(layout_.type));
   while (!tokens.empty()) {
-    const std::span part = tokens.first(std::min(tokens.size(), shard_bytes - waiting_.size()));
-    waiting_.insert(waiting_.end(), part.begin(), part.end());
+    const std::span part = tokens.first(std::min(tokens.size(), shard_bytes - waiting_.bytes()));
+    waiting_.append(part);
     tokens = tokens.subspan(part.size());
-    if (waiting_.size() == shard_bytes) write_shard();
+    if (waiting_.bytes() == shard_bytes) write_shard();
   }
 }
 
@@ -34,15 +34,14 @@ void SplitWriter::append(std::span<const uint32_t> numbers) {
 
 void SplitWriter::write_shard() {
   const auto index = static_cast<int64_t>(info_.shards.size());
-  info_.shards.push_back(write(fmt::format("{}-{:05}.h5", info_.name, index), index, waiting_));
+  info_.shards.push_back(write(fmt::format("{}-{:05}.h5", info_.name, index), index, std::exchange(waiting_, {})));
   info_.tokens += info_.shards.back().tokens;
-  waiting_.clear();
 }
 
-ShardInfo SplitWriter::write(const std::string& file, int64_t index, std::span<const std::byte> tokens) const {
-  const int64_t count = std::ssize(tokens) / bytes_of(layout_.type);
+ShardInfo SplitWriter::write(const std::string& file, int64_t index, WaitingTokens tokens) const {
+  const int64_t count = static_cast<int64_t>(tokens.bytes()) / bytes_of(layout_.type);
   ShardWriter shard(directory_ / file, {info_.name, index, layout_.type, count}, layout_.compression);
-  shard.append(tokens);
+  tokens.take([&shard](std::span<const std::byte> piece) { shard.append(piece); });
   return {file, count, shard.finish()};
 }
 
@@ -51,16 +50,29 @@ void SplitWriter::widen(TokenType type) {
   for (size_t i = 0; i < info_.shards.size(); ++i) {
     ShardInfo& shard = info_.shards[i];
     const auto index = static_cast<int64_t>(i);
-    std::vector<std::byte> tokens(static_cast<size_t>(shard.tokens * bytes_of(before)));
-    ShardReader(directory_ / shard.file, {info_.name, index, before, shard.tokens}).read_bytes(0, tokens);
-    shard = write(shard.file, index, widened(tokens, before, type));
+    shard = write(shard.file, index, read_widened(shard, index, before));
   }
-  waiting_ = widened(waiting_, before, type);
+  WaitingTokens wide;
+  waiting_.take([&](std::span<const std::byte> piece) { wide.append(widened(piece, before, type)); });
+  waiting_ = std::move(wide);
   checksum_.set_type(type);
 }
 
+WaitingTokens SplitWriter::read_widened(const ShardInfo& shard, int64_t index, TokenType before) const {
+  constexpr int64_t kBlockTokens = 16 * kChunkTokens;
+  ShardReader reader(directory_ / shard.file, {info_.name, index, before, shard.tokens});
+  std::vector<std::byte> block;
+  WaitingTokens wide;
+  for (int64_t offset = 0; offset < shard.tokens; offset += kBlockTokens) {
+    block.resize(static_cast<size_t>(std::min(kBlockTokens, shard.tokens - offset) * bytes_of(before)));
+    reader.read_bytes(offset, block);
+    wide.append(widened(block, before, layout_.type));
+  }
+  return wide;
+}
+
 const SplitInfo& SplitWriter::finish() {
-  if (!waiting_.empty()) write_shard();
+  if (waiting_.bytes() > 0) write_shard();
   info_.checksum = checksum_.text();
   return info_;
 }
