@@ -1,8 +1,9 @@
-// One pass over the bytes; only what the end of a piece cuts is copied.
+// One pass over the bytes.
 #include "data_pipeline/tokenizer/word_scanner.h"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "data_pipeline/tokenizer/utf8_lines.h"
@@ -70,8 +71,8 @@ WordScanner::Beginning WordScanner::beginning_of(std::string_view text) {
 }
 
 void WordScanner::append(std::string_view text, Visitor& visitor) {
-  const std::string joined = pending_.empty() ? std::string() : pending_ + std::string(text);
-  std::string_view left = pending_.empty() ? text : std::string_view(joined);
+  std::string_view left = text;
+  if (!pending_.empty()) left = joined_.assign(pending_).append(text);
   while (!left.empty()) {
     const Beginning beginning = beginning_of(left);
     const size_t word = beginning.word.size();
@@ -106,10 +107,10 @@ void WordScanner::end_line_at(char byte, int64_t offset, Visitor& visitor) {
 }
 
 void WordScanner::end_file(Visitor& visitor) {
-  if (!pending_.empty()) give_word({.word = pending_}, visitor);
-  offset_ += static_cast<int64_t>(pending_.size());
+  joined_ = std::exchange(pending_, {});
+  if (!joined_.empty()) give_word({.word = joined_}, visitor);
+  offset_ += static_cast<int64_t>(joined_.size());
   if (offset_ > line_begin_) visitor.end_line(offset_);
-  pending_.clear();
   line_begin_ = offset_;
 }
 

@@ -23,8 +23,9 @@ class WordScanner {
   class Visitor {
    public:
     virtual ~Visitor() = default;
-    virtual void word(std::string_view word, int64_t offset) = 0;  // `offset` of its first byte in the file
-    virtual void end_line(int64_t offset) = 0;                     // of what ends it, or of the file's end
+    // `offset` of its first byte in the file. The word stays where it is until append() or end_file() is called again.
+    virtual void word(std::string_view word, int64_t offset) = 0;
+    virtual void end_line(int64_t offset) = 0;  // of what ends it, or of the file's end
   };
 
   // append() and end_file() throw DataError naming file and byte for a word that is longer than kLongestWord, and for
@@ -45,6 +46,7 @@ class WordScanner {
 
   std::string file_;
   std::string pending_;         // the word that the last piece ended in
+  std::string joined_;          // what was pending, and the piece behind it
   int64_t offset_ = 0;          // of pending_ in the file
   int64_t line_begin_ = 0;      // offset behind the last end of a line
   int64_t behind_return_ = -1;  // offset behind a "\r", where a "\n" would belong to it

@@ -42,7 +42,11 @@ uint64_t slot_hash(std::string_view word, uint64_t head) {
   return mixed(hash);
 }
 
-uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+// Bits of the hash, so that other words are hardly ever compared, and the size, exact where the head is all of a word.
+uint32_t tag_of(std::string_view word, uint64_t hash) {
+  constexpr size_t kMostInTag = 255;
+  return static_cast<uint32_t>(hash >> 40 << 8 | std::min(word.size(), kMostInTag));
+}
 
 }  // namespace
 
@@ -53,48 +57,52 @@ std::string_view WordTable::word(int64_t index) const {
   return std::string_view(bytes_).substr(place.begin, place.size);
 }
 
-bool WordTable::is_at(const Place& place, std::string_view word, uint64_t head) const {
-  return place.head == head && place.size == word.size() &&
-         (word.size() <= kHeadBytes || std::memcmp(bytes_.data() + place.begin, word.data(), word.size()) == 0);
+WordTable::Key WordTable::key_of(std::string_view word) {
+  const uint64_t head = head_of(word);
+  return {head, slot_hash(word, head)};
+}
+
+bool WordTable::is_at(const Slot& slot, std::string_view word, const Key& key) const {
+  if (slot.head != key.head || slot.tag != tag_of(word, key.hash)) return false;
+  if (word.size() <= kHeadBytes) return true;
+  const Place& place = places_[static_cast<size_t>(slot.index)];
+  return place.size == word.size() &&
+         std::memcmp(bytes_.data() + place.begin + kHeadBytes, word.data() + kHeadBytes, word.size() - kHeadBytes) == 0;
 }
 
 // The slot of the word, or the free one where it belongs.
-size_t WordTable::slot_of(std::string_view word, uint64_t head, uint64_t hash) const {
+size_t WordTable::slot_of(std::string_view word, const Key& key) const {
   const size_t mask = slots_.size() - 1;
-  size_t at = hash & mask;
-  while (slots_[at].index >= 0 &&
-         (slots_[at].tag != tag_of(hash) || !is_at(places_[static_cast<size_t>(slots_[at].index)], word, head)))
-    at = (at + 1) & mask;
+  size_t at = key.hash & mask;
+  while (slots_[at].index >= 0 && !is_at(slots_[at], word, key)) at = (at + 1) & mask;
   return at;
 }
 
-int64_t WordTable::find(std::string_view word) const {
-  const uint64_t head = head_of(word);
-  return slots_[slot_of(word, head, slot_hash(word, head))].index;
-}
+int64_t WordTable::find(std::string_view word, const Key& key) const { return slots_[slot_of(word, key)].index; }
 
-int64_t WordTable::add(std::string_view word) {
-  const uint64_t head = head_of(word);
-  const uint64_t hash = slot_hash(word, head);
-  const size_t at = slot_of(word, head, hash);
+int64_t WordTable::add(std::string_view word, const Key& key) {
+  const size_t at = slot_of(word, key);
   if (slots_[at].index >= 0) return slots_[at].index;
   if (size() == kMostWords || static_cast<int64_t>(bytes_.size() + word.size()) > kMostBytes)
     throw DataError("vocabulary: expected at most {} different words with {} bytes together, found more", kMostWords,
                     kMostBytes);
   const int64_t index = size();
-  places_.push_back({head, static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(word.size())});
+  places_.push_back({static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(word.size())});
   bytes_ += word;
-  slots_[at] = {tag_of(hash), static_cast<int32_t>(index)};
-  if (2 * static_cast<size_t>(size()) > slots_.size()) grow();
+  slots_[at] = {key.head, tag_of(word, key.hash), static_cast<int32_t>(index)};
+  if (4 * static_cast<size_t>(size()) > 3 * slots_.size()) grow();
   return index;
 }
 
+// The words differ, so that none needs to be compared.
 void WordTable::grow() {
   slots_ = std::vector<Slot>(2 * slots_.size());
+  const size_t mask = slots_.size() - 1;
   for (int64_t index = 0; index < size(); ++index) {
-    const uint64_t head = places_[static_cast<size_t>(index)].head;
-    const uint64_t hash = slot_hash(word(index), head);
-    slots_[slot_of(word(index), head, hash)] = {tag_of(hash), static_cast<int32_t>(index)};
+    const Key key = key_of(word(index));
+    size_t at = key.hash & mask;
+    while (slots_[at].index >= 0) at = (at + 1) & mask;
+    slots_[at] = {key.head, tag_of(word(index), key.hash), static_cast<int32_t>(index)};
   }
 }
 

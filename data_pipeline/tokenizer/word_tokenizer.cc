@@ -2,7 +2,9 @@
 #include "data_pipeline/tokenizer/word_tokenizer.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/checksum.h"
@@ -17,26 +19,88 @@ namespace {
 
 constexpr size_t kLongestExcerpt = 60;
 
-class WordEncoder : public Encoder, private WordScanner::Visitor {
+// What a scanner finds, some of it at a time: a table of words is large, and loads what it needs of the next ones while
+// it works on others.
+class WordBatches : private WordScanner::Visitor {
  public:
-  WordEncoder(const WordTable& words, const TokenizerInfo& info) : words_(words), info_(info) {}
+  virtual ~WordBatches() = default;
+
+ protected:
+  struct Item {
+    std::string_view word;  // empty: the line ends
+    int64_t offset = 0;
+    WordTable::Key key;
+  };
+  explicit WordBatches(const WordTable& words) : words_(words) {}
+
+  void begin_scan(const std::string& file, int64_t offset) { scanner_.begin_file(file, offset); }
+  void scan(std::string_view text) {
+    take_all_of([&] { scanner_.append(text, *this); });
+  }
+  void end_scan() {
+    take_all_of([this] { scanner_.end_file(*this); });
+  }
+
+ private:
+  virtual void take(const Item& item) = 0;  // in the order of the text
+
+  void word(std::string_view word, int64_t offset) override {
+    Item& item = items_[count_];
+    item = {word, offset, WordTable::key_of(word)};
+    words_.prefetch(item.key);
+    count_item();
+  }
+  void end_line(int64_t offset) override {
+    items_[count_] = {{}, offset, {}};
+    count_item();
+  }
+  void count_item() {
+    if (++count_ == items_.size()) take_items();
+  }
+  void take_items() {
+    const std::span items = std::span(items_).first(std::exchange(count_, 0));
+    for (const Item& item : items) take(item);
+  }
+  // What was found before an error may hold an earlier one.
+  template <typename Scan>
+  void take_all_of(const Scan& scan) {
+    try {
+      scan();
+    } catch (const DataError&) {
+      take_items();
+      throw;
+    }
+    take_items();
+  }
+
+  const WordTable& words_;
+  WordScanner scanner_;
+  std::array<Item, 32> items_;
+  size_t count_ = 0;
+};
+
+class WordEncoder : public Encoder, private WordBatches {
+ public:
+  WordEncoder(const WordTable& words, const TokenizerInfo& info) : WordBatches(words), words_(words), info_(info) {}
 
  private:
   void start_file(const std::string& file, int64_t offset) override {
     file_ = file;
-    scanner_.begin_file(file, offset);
+    begin_scan(file, offset);
   }
-  void encode(std::string_view text) override { scanner_.append(text, *this); }
-  void finish_file() override { scanner_.end_file(*this); }
+  void encode(std::string_view text) override { scan(text); }
+  void finish_file() override { end_scan(); }
 
-  void word(std::string_view word, int64_t offset) override {
-    begin_line(offset);
-    const int64_t token = words_.find(word);
-    if (token >= 0) return token == info_.unknown_token ? put_unknown(token, offset) : put(token, offset);
+  void take(const Item& item) override { item.word.empty() ? take_line_end(item.offset) : take_word(item); }
+
+  void take_word(const Item& item) {
+    begin_line(item.offset);
+    const int64_t token = words_.find(item.word, item.key);
+    if (token >= 0) return token == info_.unknown_token ? put_unknown(token, item.offset) : put(token, item.offset);
     if (info_.unknown_token < 0)
       throw DataError("{}: byte {}: word \"{}\" is not in the vocabulary, which has no unknown word either", file_,
-                      offset, printable_line(word, kLongestExcerpt));
-    put_unknown(info_.unknown_token, offset);
+                      item.offset, printable_line(item.word, kLongestExcerpt));
+    put_unknown(info_.unknown_token, item.offset);
   }
 
   void begin_line(int64_t offset) {
@@ -44,7 +108,7 @@ class WordEncoder : public Encoder, private WordScanner::Visitor {
     put(info_.line_mark_token, offset);
   }
 
-  void end_line(int64_t offset) override {
+  void take_line_end(int64_t offset) {
     begin_line(offset);
     in_line_ = false;
     if (info_.line_marks != LineMarks::kNone) put(info_.line_mark_token, offset);
@@ -52,7 +116,6 @@ class WordEncoder : public Encoder, private WordScanner::Visitor {
 
   const WordTable& words_;
   const TokenizerInfo& info_;
-  WordScanner scanner_;
   std::string file_;
   bool in_line_ = false;
 };
@@ -104,14 +167,14 @@ void check_options(const WordOptions& options) {
     throw UsageError("--eos-word and --unk: expected two words, found \"{}\" twice", options.unknown);
 }
 
-class WordLearner : public TokenizerLearner, private WordScanner::Visitor {
+class WordLearner : public TokenizerLearner, private WordBatches {
  public:
-  explicit WordLearner(WordOptions options) : options_(std::move(options)) {}
+  explicit WordLearner(WordOptions options) : WordBatches(words_), options_(std::move(options)) {}
 
   bool learns_from(std::string_view split) const override { return split == "train"; }
-  void begin_file(const std::string& file, int64_t offset) override { scanner_.begin_file(file, offset); }
-  void append(std::string_view text) override { scanner_.append(text, *this); }
-  void end_file() override { scanner_.end_file(*this); }
+  void begin_file(const std::string& file, int64_t offset) override { begin_scan(file, offset); }
+  void append(std::string_view text) override { scan(text); }
+  void end_file() override { end_scan(); }
 
   std::unique_ptr<Tokenizer> finish() override {
     TokenizerInfo info{.kind = TokenizerKind::kWord, .line_marks = options_.line_marks};
@@ -131,12 +194,12 @@ class WordLearner : public TokenizerLearner, private WordScanner::Visitor {
   }
 
  private:
-  void word(std::string_view word, int64_t /*offset*/) override {
-    const auto index = static_cast<size_t>(words_.add(word));
+  void take(const Item& item) override {
+    if (item.word.empty()) return;
+    const auto index = static_cast<size_t>(words_.add(item.word, item.key));
     if (index == counts_.size()) counts_.push_back(0);
     ++counts_[index];
   }
-  void end_line(int64_t /*offset*/) override {}
 
   // All but the mark of lines, which has its token already, and the rare ones.
   std::vector<int64_t> ranked_words() const {
@@ -156,7 +219,6 @@ class WordLearner : public TokenizerLearner, private WordScanner::Visitor {
   }
 
   WordOptions options_;
-  WordScanner scanner_;
   WordTable words_;
   std::vector<int64_t> counts_;  // by the word's number
 };

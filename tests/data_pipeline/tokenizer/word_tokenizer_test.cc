@@ -78,6 +78,24 @@ TEST(WordTableTest, ManyWordsKeepTheirNumbers) {
   EXPECT_EQ(table.size(), 100000);
 }
 
+// Same beginnings, same ends, zero bytes, and sizes around those that a slot of the table tells apart by itself.
+TEST(WordTableTest, WordsThatAreNearlyTheSameAreDifferent) {
+  std::vector<std::string> words{std::string("a"), std::string("a\0", 2), std::string("a\0\0", 3),
+                                 std::string("\0a", 2)};
+  for (const size_t size : {7, 8, 9, 15, 16, 17, 254, 255, 256, 257, 511, 512, 513}) {
+    words.emplace_back(size, 'x');
+    words.push_back(std::string(size - 1, 'x') + '\0');
+    words.push_back(std::string(size - 1, 'x') + 'y');
+    words.push_back(std::string(size / 2, 'x') + 'y' + std::string(size - size / 2 - 1, 'x'));
+  }
+  WordTable table;
+  for (int64_t i = 0; i < std::ssize(words); ++i) ASSERT_EQ(table.add(words[static_cast<size_t>(i)]), i);
+  for (int64_t i = 0; i < std::ssize(words); ++i) {
+    ASSERT_EQ(table.find(words[static_cast<size_t>(i)]), i);
+    ASSERT_EQ(table.word(i), words[static_cast<size_t>(i)]);
+  }
+}
+
 std::unique_ptr<Tokenizer> words_of(const WordOptions& options, std::string_view text) {
   return learned(make_word_learner(options), text);
 }
@@ -145,6 +163,14 @@ TEST(WordTokenizerTest, AListIsTakenAsItIs) {
   EXPECT_EQ(refusal({}, "a\n \n"), "list: line 2: expected a word, found none");
   EXPECT_EQ(refusal({}, ""), "list: expected a word on each line, found an empty file");
   EXPECT_EQ(refusal({}, "a\n"), "text: byte 2: word \"x\" is not in the vocabulary, which has no unknown word either");
+}
+
+TEST(WordTokenizerTest, TheFirstErrorOfATextIsTold) {
+  const auto tokenizer = read_word_list({}, "a\n", "list");
+  const auto error_of = [&](const char* text) { return message_of<DataError>([&] { encoded(*tokenizer, text); }); };
+  EXPECT_THAT(error_of("a x\xff x "), HasSubstr("text: byte 3: expected UTF-8"));
+  EXPECT_THAT(error_of("a x a \xff "), HasSubstr("text: byte 2: word \"x\" is not in the vocabulary"));
+  EXPECT_THAT(error_of("a x \xff"), HasSubstr("text: byte 2: word \"x\" is not in the vocabulary"));
 }
 
 }  // namespace
