@@ -23,7 +23,7 @@ constexpr size_t kLongestExcerpt = 60;
 // it works on others.
 class WordBatches : private WordScanner::Visitor {
  public:
-  virtual ~WordBatches() = default;
+  ~WordBatches() override = default;
 
  protected:
   struct Item {
