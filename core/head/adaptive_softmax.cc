@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/tape/rows.h"
-#include "kernels/linear_cross_entropy.h"
+#include "kernels/linear_cross_entropy_products.h"
 #include "kernels/token_clusters.h"
 
 namespace segue {
@@ -30,15 +30,15 @@ struct AdaptiveSoftmaxSlots {
   kernels::LinearCrossEntropyGradient gradient(const Tape& tape, const AdaptiveSoftmaxInputs& in, size_t i) const;
 };
 
-int64_t workspace_elements(const Tape& tape, const AdaptiveSoftmaxInputs& in, size_t i, int64_t rows) {
+int64_t gates_of(const AdaptiveSoftmaxInputs& in, size_t i) { return i == 0 ? std::ssize(in.cutoffs) : 0; }
+
+kernels::LinearCrossEntropyExtents extents_of(const Tape& tape, const AdaptiveSoftmaxInputs& in, size_t i) {
   const Shape& table = in.clusters[i].table.value.shape;
-  const int64_t gates = i == 0 ? std::ssize(in.cutoffs) : 0;
-  return kernels::linear_cross_entropy_workspace({.rows = rows,
-                                                  .width = table[1],
-                                                  .classes = table[0] + gates,
-                                                  .listed = i > 0,
-                                                  .activations = tape.activations()},
-                                                 tape.device().kind);
+  return {.rows = tape.shape(in.targets).elements(),
+          .width = table[1],
+          .classes = table[0] + gates_of(in, i),
+          .listed = i > 0,
+          .activations = tape.activations()};
 }
 
 AdaptiveSoftmaxSlots::AdaptiveSoftmaxSlots(Tape& tape, const AdaptiveSoftmaxInputs& in) {
@@ -53,7 +53,7 @@ AdaptiveSoftmaxSlots::AdaptiveSoftmaxSlots(Tape& tape, const AdaptiveSoftmaxInpu
   int64_t elements = 0;
   std::map<int, GradientUse> uses;
   for (size_t i = 0; i < in.clusters.size(); ++i) {
-    elements = std::max(elements, workspace_elements(tape, in, i, count));
+    elements = std::max(elements, kernels::linear_cross_entropy_workspace(extents_of(tape, in, i), tape.device().kind));
     const Value& x = in.clusters[i].x;
     if (!uses.contains(x.gradient.index)) uses[x.gradient.index] = tape.overwrite_gradient(x);
     dx.push_back(uses[x.gradient.index]);
@@ -142,6 +142,17 @@ Flops flops_of(const Tape& tape, const AdaptiveSoftmaxInputs& in) {
   return {.forward = once, .backward = 2.0 * once};
 }
 
+// As if every token were of every cluster: how many are depends on the text.
+std::vector<RecordedProduct> products_of(const Tape& tape, const AdaptiveSoftmaxInputs& in,
+                                         const AdaptiveSoftmaxSlots& slots) {
+  std::vector<RecordedProduct> products;
+  for (size_t i = 0; i < in.clusters.size(); ++i)
+    for (const kernels::ProductShape& shape :
+         kernels::linear_cross_entropy_products(extents_of(tape, in, i), gates_of(in, i), slots.dx[i].exists()))
+      products.push_back({.shape = shape});
+  return products;
+}
+
 }  // namespace
 
 // The gradient of a loss is known with the loss, and computing both at once keeps no logits: nothing is left to the
@@ -161,6 +172,7 @@ Slot adaptive_softmax(Tape& tape, const AdaptiveSoftmaxInputs& inputs) {
       .backward = nullptr,
       .parameter_gradients = gradients_of(inputs),
       .flops = flops_of(tape, inputs),
+      .forward_products = products_of(tape, inputs, slots),
   });
   return slots.nll;
 }

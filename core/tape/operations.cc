@@ -22,9 +22,34 @@ namespace {
 // Elements of one stream in a tensor whose outermost extent counts streams.
 int64_t elements_per_stream(const Shape& shape) { return shape.elements() / shape[0]; }
 
-// The operations of a product of so many rows with a weight.
-double flops_of(int64_t rows, const Parameter& weight) {
-  return 2.0 * static_cast<double>(rows) * static_cast<double>(weight.value.elements());
+double flops_of(const std::vector<RecordedProduct>& products) {
+  double sum = 0.0;
+  for (const RecordedProduct& product : products) sum += product.shape.flops();
+  return sum;
+}
+
+// y = x · op(W) for so many rows of x.
+RecordedProduct forward_product(int64_t rows, const Parameter& weight, bool transposed, bool accumulate) {
+  const Shape& shape = weight.value.shape;
+  return {.shape = {.m = rows,
+                    .n = shape[transposed ? 0 : 1],
+                    .k = shape[transposed ? 1 : 0],
+                    .transpose_b = transposed,
+                    .accumulate = accumulate}};
+}
+
+// Adds dW, unless it is constant, and dx, where it is wanted.
+void add_backward_products(std::vector<RecordedProduct>& products, int64_t rows, const Parameter& weight,
+                           bool transposed, const GradientUse& dx) {
+  const Shape& shape = weight.value.shape;
+  if (!weight.is_constant())
+    products.push_back({.shape = {.m = shape[0], .n = shape[1], .k = rows, .transpose_a = true, .accumulate = true}});
+  if (dx.exists())
+    products.push_back({.shape = {.m = rows,
+                                  .n = shape[transposed ? 1 : 0],
+                                  .k = shape[transposed ? 0 : 1],
+                                  .transpose_b = !transposed},
+                        .use = dx});
 }
 
 // The gradients of y = x · op(W), for dy = [rows, out].
@@ -58,12 +83,13 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
   std::vector<Slot> backward_slots{y.gradient};
   std::vector<GradientUse> dx;
   std::vector<ConstTensorView> parameter_gradients;
-  Flops flops;
+  std::vector<RecordedProduct> forward_products;
+  std::vector<RecordedProduct> backward_products;
   for (const Product& product : products) {
     dx.push_back(tape.use_gradient(product.x));
-    const double once = flops_of(as_rows(input)[0], product.weight);
-    flops.forward += once;
-    flops.backward += (dx.back().exists() ? once : 0.0) + (product.weight.is_constant() ? 0.0 : once);
+    const int64_t rows = as_rows(input)[0];
+    forward_products.push_back(forward_product(rows, product.weight, transposed, !forward_products.empty()));
+    add_backward_products(backward_products, rows, product.weight, transposed, dx.back());
     forward_slots.push_back(product.x.data);
     backward_slots.insert(backward_slots.end(), {product.x.data, dx.back().slot});
     if (!product.weight.is_constant()) parameter_gradients.emplace_back(product.weight.gradient);
@@ -89,7 +115,9 @@ Value sum_of_products(Tape& tape, const std::vector<Product>& products, bool tra
               matrix_product_backward(queue, tape, products[i], transposed, dy, dx[i]);
           },
       .parameter_gradients = std::move(parameter_gradients),
-      .flops = flops,
+      .flops = {.forward = flops_of(forward_products), .backward = flops_of(backward_products)},
+      .forward_products = std::move(forward_products),
+      .backward_products = std::move(backward_products),
       .detail = fmt::format("{}x{}x{}", as_rows(input)[0], transposed ? weight[0] : weight[1], last_extent(input)),
       .is_learned = is_learned,
   });
@@ -392,7 +420,13 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
   const Slot workspace = tape.training() ? tape.new_slot(as_rows(inner), tape.activations()) : Slot{};
   const int64_t per_stream = elements_per_stream(inner);
   const GradientUse dx = tape.use_gradient(x);
-  const double once = flops_of(as_rows(shape)[0], parameters.w1);
+  const int64_t rows = as_rows(shape)[0];
+  std::vector<RecordedProduct> forward_products{forward_product(rows, parameters.w1, true, false),
+                                                forward_product(rows, parameters.w2, true, false)};
+  std::vector<RecordedProduct> backward_products;
+  const GradientUse dhidden{.slot = workspace};  // which nothing else writes
+  add_backward_products(backward_products, rows, parameters.w2, true, dhidden);
+  add_backward_products(backward_products, rows, parameters.w1, true, dx);
   tape.record({
       .name = "feed_forward",
       .forward_slots = {x.data, pre, hidden, y.data},
@@ -430,7 +464,9 @@ Value feed_forward(Tape& tape, const Value& x, const FeedForwardParameters& para
           },
       .parameter_gradients = {parameters.w1.gradient, parameters.b1.gradient, parameters.w2.gradient,
                               parameters.b2.gradient},
-      .flops = {.forward = 2.0 * once, .backward = 4.0 * once},
+      .flops = {.forward = flops_of(forward_products), .backward = flops_of(backward_products)},
+      .forward_products = std::move(forward_products),
+      .backward_products = std::move(backward_products),
   });
   return y;
 }

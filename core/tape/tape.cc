@@ -68,6 +68,7 @@ void Tape::record(Operation operation) {
     operation.backward_slots.clear();
     operation.parameter_gradients.clear();
     operation.flops.backward = 0.0;
+    operation.backward_products.clear();
   }
   operations_.push_back(std::move(operation));
 }
@@ -234,6 +235,21 @@ Flops Tape::flops() const {
     sum.backward += operation.flops.backward;
   }
   return sum;
+}
+
+std::vector<TapeProduct> Tape::products() const {
+  std::vector<TapeProduct> all;
+  for (const Operation& operation : operations_) {
+    const auto add = [&](const char* pass, const std::vector<RecordedProduct>& products) {
+      for (const RecordedProduct& product : products) {
+        all.push_back({.operation = operation.name, .pass = pass, .shape = product.shape});
+        if (product.use.exists()) all.back().shape.accumulate = accumulates(product.use);
+      }
+    };
+    add("forward", operation.forward_products);
+    add("backward", operation.backward_products);
+  }
+  return all;
 }
 
 ConstTensorView Tape::read(Slot slot) const {

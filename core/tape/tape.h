@@ -17,6 +17,7 @@
 #include "base/tensor.h"
 #include "core/tape/step_observer.h"
 #include "kernels/dropout.h"
+#include "kernels/product_shape.h"
 #include "kernels/queue.h"
 
 namespace segue {
@@ -55,6 +56,19 @@ struct GradientUse {
   Slot slot;
   int order = -1;
   bool exists() const { return slot.exists(); }
+};
+
+// A matrix product of an operation. Where it writes a gradient that others write too, the use says whether it adds.
+struct RecordedProduct {
+  kernels::ProductShape shape;
+  GradientUse use = {};
+};
+
+// The same, once everything has been recorded.
+struct TapeProduct {
+  std::string operation;
+  std::string pass;  // "forward", "backward"
+  kernels::ProductShape shape;
 };
 
 // The rows of a KV cache that a segment attends to.
@@ -98,7 +112,9 @@ class Tape {
     std::vector<Slot> backward_slots;
     Action backward;
     std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
-    Flops flops = {};         // the backward's also where the forward computes the gradient
+    Flops flops = {};                                    // the backward's also where the forward computes the gradient
+    std::vector<RecordedProduct> forward_products = {};  // with weights: attention and states have others
+    std::vector<RecordedProduct> backward_products = {};
     std::string detail = {};  // sizes that tell operations of one name apart
     bool is_learned = true;   // otherwise nothing wants a gradient of it, and it has no backward
   };
@@ -153,7 +169,8 @@ class Tape {
 
   int64_t planned_bytes() const { return planned_bytes_; }
   double touched_bytes(const std::vector<Slot>& slots) const;
-  Flops flops() const;  // of a replay with all rows that are bound
+  Flops flops() const;                        // of a replay with all rows that are bound
+  std::vector<TapeProduct> products() const;  // of the same: those with weights, in the order of the operations
   void observe(StepObserver* observer) { observer_ = observer; }
 
  private:

@@ -1,13 +1,10 @@
 // A chunk of rows at a time: their logits, the cross-entropy over them, and the three products of the gradient.
-//
-// Products are cut into blocks that depend on the sizes alone, each computed by one thread, so that no sum depends on
-// the number of threads.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <exception>
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/linear_cross_entropy_blocks.h"
 #include "kernels/cpu/multiply.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"
@@ -16,34 +13,6 @@ namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
-
-constexpr int64_t kLeastChunkRows = 64;
-constexpr int64_t kBlockClasses = 512;
-constexpr int64_t kBlockRows = 512;  // of dx; smaller ones pack the table more often: 64 rows take twice the time
-constexpr int64_t kBlockColumns = 512;
-constexpr int64_t kDxJobs = 16;              // where the blocks are fewer, sums are cut into parts to be as many
-constexpr int64_t kLeastPartClasses = 2048;  // a part of dx's sums with fewer is not worth its addition
-
-int64_t divide_up(int64_t total, int64_t part) { return (total + part - 1) / part; }
-
-// So many rows and, at most an eighth more, rows of zeros. Each batch brings a cluster another number of tokens, and
-// for every number of rows there is, oneDNN compiles products of their own: so there are eight numbers for each power
-// of two.
-int64_t with_padding(int64_t rows) {
-  const auto step = std::max<int64_t>(1, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))) / 16);
-  return divide_up(rows, step) * step;
-}
-
-int64_t chunk_rows(const LinearCrossEntropyExtents& e) {
-  const int64_t wanted = e.scratch_bytes / bytes_of(e.activations) / e.classes;
-  return std::min(e.rows, std::max(kLeastChunkRows, wanted));
-}
-
-// How many parts the sums of dx over the classes are cut into.
-int64_t dx_parts(int64_t rows, int64_t width, int64_t classes) {
-  const int64_t jobs = std::max<int64_t>(1, divide_up(rows, kBlockRows) * divide_up(width, kBlockColumns));
-  return std::clamp<int64_t>(kDxJobs / jobs, 1, divide_up(classes, kLeastPartClasses));
-}
 
 int64_t dx_elements(int64_t rows, int64_t width, int64_t classes) {
   const int64_t most_parts = divide_up(classes, kLeastPartClasses) * rows * width;
@@ -224,12 +193,12 @@ void compute_dx(const Layer& layer, int64_t count, int64_t parts) {
   const int64_t row_blocks = divide_up(count, kBlockRows);
   const int64_t column_blocks = divide_up(width, kBlockColumns);
   share_jobs(layer.queue, parts * row_blocks * column_blocks, [&](int64_t job) {
-    const int64_t row = count * (job % row_blocks) / row_blocks;
+    const int64_t row = share_begin(count, job % row_blocks, row_blocks);
     const int64_t column = job / row_blocks % column_blocks * kBlockColumns;
     const int64_t part = job / row_blocks / column_blocks;
-    const int64_t begin = table * part / parts;
-    const int64_t end = table * (part + 1) / parts;
-    DxProduct product{.rows = count * (job % row_blocks + 1) / row_blocks - row,
+    const int64_t begin = share_begin(table, part, parts);
+    const int64_t end = share_begin(table, part + 1, parts);
+    DxProduct product{.rows = share_begin(count, job % row_blocks + 1, row_blocks) - row,
                       .columns = std::min(kBlockColumns, width - column),
                       .to = layer.scratch.dx + (part * count + row) * width + column,
                       .dz = layer.scratch.logits + layer.bytes(row * layer.extents.classes + begin)};
@@ -340,8 +309,8 @@ void linear_cross_entropy(Queue& queue, const LinearCrossEntropy& args) {
   join_biases(layer);
   const int64_t chunks = divide_up(count, chunk_rows(extents));
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    const int64_t first = count * chunk / chunks;
-    run_chunk(layer, first, count * (chunk + 1) / chunks - first);
+    const int64_t first = share_begin(count, chunk, chunks);
+    run_chunk(layer, first, share_begin(count, chunk + 1, chunks) - first);
   }
   if (!dx.empty()) add_dbias(layer);
 }

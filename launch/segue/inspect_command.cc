@@ -3,8 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/directory_content.h"
@@ -19,6 +21,7 @@
 #include "core/model/stored_model.h"
 #include "core/optimizer/update_rule.h"
 #include "core/report/seen_pairs.h"
+#include "core/train/model_products.h"
 #include "core/train/training_state.h"
 #include "data_pipeline/describe.h"
 #include "launch/segue/commands.h"
@@ -39,6 +42,7 @@ constexpr const char* kInspectExamples =
     "  segue inspect runs/books --json          # the same for programs\n"
     "  segue inspect configs/books.json --vocab-size 256\n"
     "  segue inspect configs/paper/wt103_large.json --set model.position.untie_r=true\n"
+    "  segue inspect configs/books.json --json --products   # and the matrix products of a step and an evaluation\n"
     "  segue inspect configs/family/longformer.json --mask seen.svg   # what heads see: a picture, pairs and tiles\n";
 
 struct InspectOptions {
@@ -48,6 +52,7 @@ struct InspectOptions {
   std::string mask;
   bool verify = false;
   bool json = false;
+  bool products = false;
   bool quiet = false;
 
   void describe(JsonFields& fields) {
@@ -65,6 +70,8 @@ struct InspectOptions {
                      .flag = {.value = "FILE.svg"}});
     fields.optional("verify", verify, {.meaning = "read all of a dataset and compare checksums"});
     fields.optional("json", json, {.meaning = "print the same as JSON (docs/guide.md has its keys)"});
+    fields.optional("products", products,
+                    {.meaning = "with the matrix products of a config's training step and of its evaluation"});
     fields.optional("quiet", quiet, {.meaning = "no progress of --verify", .flag = {.alias = "-q"}});
   }
 };
@@ -96,6 +103,31 @@ OrderedJson json_of(const char* kind, const std::filesystem::path& path) {
   return {{"format", "segue-inspection"}, {"version", 1}, {"kind", kind}, {"path", path.string()}};
 }
 
+// Products that are the same as one, with how often they are computed.
+OrderedJson products_json(const std::vector<TapeProduct>& products) {
+  std::map<std::tuple<std::string, std::string, kernels::ProductShape>, int64_t> counts;
+  for (const TapeProduct& product : products) ++counts[{product.operation, product.pass, product.shape}];
+  OrderedJson json = OrderedJson::array();
+  for (const auto& [key, count] : counts) {
+    const auto& [operation, pass, shape] = key;
+    json.push_back({{"operation", operation},
+                    {"pass", pass},
+                    {"m", shape.m},
+                    {"n", shape.n},
+                    {"k", shape.k},
+                    {"transpose_a", shape.transpose_a},
+                    {"transpose_b", shape.transpose_b},
+                    {"accumulate", shape.accumulate},
+                    {"in_thread", shape.in_thread},
+                    {"count", count}});
+  }
+  return json;
+}
+
+OrderedJson products_json(const ModelProducts& products) {
+  return {{"training", products_json(products.training)}, {"evaluation", products_json(products.evaluation)}};
+}
+
 void inspect_config(const InspectOptions& options) {
   const Config config = load_config(options.path, options.overrides);
   const bool is_named = !options.vocab_size && config.data.vocab_size > 0;
@@ -109,6 +141,7 @@ void inspect_config(const InspectOptions& options) {
     OrderedJson json = json_of("config", options.path);
     json["model"] = model_json(config.model, vocab_size, shape_of(config));
     json["config"] = to_json(config);
+    if (options.products) json["products"] = products_json(products_of(config, vocab_size));
     fmt::print("{}", format_json(json));
     return;
   }
@@ -233,6 +266,7 @@ void check_read(const InspectOptions& options, bool is_config) {
   expect("--set", !is_config && !options.overrides.empty(), "a config");
   expect("--vocab-size", !is_config && options.vocab_size.has_value(), "a config");
   expect("--mask", !is_config && !options.mask.empty(), "a config");
+  expect("--products", !is_config && options.products, "a config");
   expect("--verify", options.verify && (is_config || holds_checkpoints(options.path)), "a dataset");
   if (!options.mask.empty() && std::filesystem::path(options.mask).extension() != ".svg")
     throw UsageError("--mask: expected a file named *.svg, found {}", options.mask);
@@ -254,6 +288,7 @@ void add_inspect_command(CLI::App& app) {
   CLI::App& command =
       add_command(app, "inspect", "Explain a dataset, a run, a checkpoint or a config", kInspectExamples, run_inspect);
   flag_excludes(command, "--json", "--mask");
+  flag_needs(command, "--products", "--json");
 }
 
 }  // namespace segue

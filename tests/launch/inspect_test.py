@@ -116,6 +116,38 @@ def as_json(program):
     check(inspected["config"]["data"]["path"] == "text" and inspected["model"]["vocab_size"] == 256, "the run's config")
     check(inspected["made_by"]["program"].startswith("segue "), f"{inspected['made_by']}")
     refused(program, 2, "inspect", config, "--json", "--mask", "seen.svg", says=("--json", "--mask"))
+    refused(program, 2, "inspect", config, "--products", says=("--products", "--json"))
+    refused(program, 2, "inspect", "run", "--products", "--json", says=("--products", "a config"))
+
+
+def products(program):
+    """Those of a small model with an adaptive softmax, by hand."""
+    layer = {"n_layer": 2, "n_head": 2, "d_head": 4, "d_model": 16, "d_inner": 24, "mem_len": 5}
+    config = program.config("products.json", data={"path": "text", "vocab_size": 40}, training={"batch_size": 3, "tgt_len": 10},
+                            model=dict(layer, head={"kind": "adaptive", "cutoffs": [30]}))
+    listed = json_of(program, config, "--products")["products"]
+    rows = {name: {tuple(row.values())[:-1]: row["count"] for row in listed[name]} for name in ("training", "evaluation")}
+    training = {
+        # operation, pass, m, n, k, aT, bT, +, in a thread: how often
+        ("feed_forward", "forward", 30, 24, 16, False, True, False, False): 2,
+        ("feed_forward", "forward", 30, 16, 24, False, True, False, False): 2,
+        ("feed_forward", "backward", 16, 24, 30, True, False, True, False): 2,
+        ("feed_forward", "backward", 24, 16, 30, True, False, True, False): 2,
+        ("feed_forward", "backward", 30, 24, 16, False, False, False, False): 2,
+        ("feed_forward", "backward", 30, 16, 24, False, False, True, False): 2,
+        ("matmul", "forward", 30, 16, 8, False, True, False, False): 2,  # the output of attention
+        ("matmul", "backward", 30, 8, 16, False, False, False, False): 2,
+        ("matmul", "backward", 16, 8, 30, True, False, True, False): 2,
+        ("adaptive_softmax", "forward", 30, 30, 16, False, True, False, True): 1,  # frequent words
+        ("adaptive_softmax", "forward", 30, 1, 16, False, True, False, True): 1,  # the gate
+        ("adaptive_softmax", "forward", 30, 10, 16, False, True, False, True): 1,
+        ("adaptive_softmax", "forward", 30, 16, 10, False, False, False, True): 1,
+        ("adaptive_softmax", "forward", 30, 16, 1, False, False, True, True): 1,
+        ("adaptive_softmax", "forward", 10, 16, 30, True, False, True, True): 1}
+    for row, count in training.items():
+        check(rows["training"].get(row) == count, f"training: expected {count} of {row} in {rows['training']}")
+    check(("matmul", "forward", 30, 24, 16, False, True, False, False) in rows["evaluation"], f"evaluation: {rows['evaluation']}")
+    check(all(key[1] == "forward" and not key[5] for key in rows["evaluation"]), f"evaluation: {rows['evaluation']}")
 
 
 def main():
@@ -133,6 +165,7 @@ def main():
             check(f"{folder}/{file[:-len('.json')]}" in covered, f"configs/{folder}/{file} is not counted")
     masks(program)
     as_json(program)
+    products(program)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     check(most < MOST_MEMORY_MIB, f"{most} MiB to count parameters, expected less than {MOST_MEMORY_MIB}")
     print(f"{len(EXPERIMENTS)} counts are right; at most {most} MiB")
