@@ -41,7 +41,7 @@ void CeilingSizes::describe(JsonFields& fields) {
 
 Ceilings measure_ceilings(Workbench& workbench, const Effort& effort, const CeilingSizes& asked) {
   const Sizes sizes = sizes_for(workbench.device(), asked);
-  const GemmShape cube{.m = sizes.product, .n = sizes.product, .k = sizes.product};
+  const kernels::ProductShape cube{.m = sizes.product, .n = sizes.product, .k = sizes.product};
   const Measurement product = bench_gemm(workbench, effort, cube);
   return {.product = sizes.product,
           .flops_per_second = product.flops / product.timing.lowest,

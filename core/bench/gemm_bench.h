@@ -1,22 +1,18 @@
 // Times matrix products.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <string>
 
 #include "core/bench/report.h"
 #include "core/bench/workbench.h"
+#include "kernels/product_shape.h"
 
 namespace segue {
 
-// [m, k] times [k, n], both as the program stores them, or the second as [n, k] where it is a weight.
-struct GemmShape {
-  int64_t m = 0;
-  int64_t n = 0;
-  int64_t k = 0;
-  bool transpose_b = false;
-};
+// As users write it: M,N,K and, behind them, what it is besides: aT and bT for factors that are stored transposed, as
+// [K, M] and [N, K]; + for one that adds to c. Throws UsageError.
+kernels::ProductShape parse_gemm(const std::string& text);
 
-Measurement bench_gemm(Workbench& workbench, const Effort& effort, const GemmShape& shape);
+Measurement bench_gemm(Workbench& workbench, const Effort& effort, const kernels::ProductShape& shape);
 
 }  // namespace segue

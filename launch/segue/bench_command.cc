@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +43,8 @@ constexpr const char* kBenchExamples =
     "  segue bench eval configs/books.json --set model.mem_len=1024\n"
     "  segue bench eval-speed configs/books.json --lengths 800,1800 --samples 3   # memory against recomputation\n"
     "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
-    "  segue bench gemm 4096,1024,1024 1024,4096,1024 --weights\n"
+    "  segue bench gemm 4096,1024,1024 4096,4096,1024,bT   # plain, and by a weight\n"
+    "  segue bench gemm 1024,4096,4096,aT,+                # the gradient of one\n"
     "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
     "a\n"
     "large matrix product of the same precision, the best of the same run; so is the bandwidth of copies.";
@@ -392,37 +392,28 @@ void run_exchange(const ExchangeOptions& options) {
   });
 }
 
-GemmShape parse_gemm(const std::string& text, bool weights) {
-  std::array<int64_t, 3> extents{};
-  const std::vector<std::string> words = CLI::detail::split(text, ',');
-  bool read = words.size() == extents.size();
-  for (size_t i = 0; read && i < extents.size(); ++i)
-    read = CLI::detail::lexical_cast(words[i], extents[i]) && extents[i] > 0;
-  if (!read) throw UsageError("bench gemm: expected a shape M,N,K of positive numbers, found \"{}\"", text);
-  return {.m = extents[0], .n = extents[1], .k = extents[2], .transpose_b = weights};
-}
-
 struct GemmOptions : BenchOptions {
   std::vector<std::string> shapes;
-  bool weights = false;
 
   void describe(JsonFields& fields) {
     fields.required("shapes", shapes,
-                    {.meaning = "extents of each product", .flag = {.value = "M,N,K", .is_positional = true}});
-    fields.optional("weights", weights, {.meaning = "the second factor is stored as a weight: [N, K]"});
+                    {.meaning = "extents of each product; behind them ,aT or ,bT for a factor that is stored "
+                                "transposed, as [K, M] or [N, K], and ,+ for a product that is added to what is there",
+                     .flag = {.value = "M,N,K", .is_positional = true}});
     BenchOptions::describe(fields);
   }
 };
 
 void run_gemm(const GemmOptions& options) {
-  std::vector<GemmShape> parsed;
+  std::vector<kernels::ProductShape> parsed;
   parsed.reserve(options.shapes.size());
-  for (const std::string& text : options.shapes) parsed.push_back(parse_gemm(text, options.weights));
+  for (const std::string& text : options.shapes) parsed.push_back(parse_gemm(text));
   Workbench workbench = make_workbench(options);
   BenchReport result{.title = "matrix products on " + workbench.title(),
                      .ceilings = measure_ceilings(workbench, options.effort, options.ceilings),
                      .measurements = {}};
-  for (const GemmShape& shape : parsed) result.measurements.push_back(bench_gemm(workbench, options.effort, shape));
+  for (const kernels::ProductShape& shape : parsed)
+    result.measurements.push_back(bench_gemm(workbench, options.effort, shape));
   report(options, result, setting_of(workbench, "gemm"));
 }
 

@@ -125,9 +125,10 @@ def check_profile(profile, flops):
 
 
 def test_gemm(program):
-    first, second = bench(program, "gemm", "16,8,4", "5,3,2", "--weights", "--device", "cpu")["measurements"]
+    first, second, third = bench(program, "gemm", "16,8,4", "5,3,2,bT", "5,3,2,aT,+", "--device", "cpu")["measurements"]
     check((first["flops"], first["bytes"]) == (2 * 16 * 8 * 4, 4 * (16 * 4 + 8 * 4 + 16 * 8)), f"gemm: {first}")
-    check(second["flops"] == 2 * 5 * 3 * 2, f"gemm: {second}")
+    check((second["name"], second["flops"], second["bytes"]) == ("5,3,2,bT", 2 * 5 * 3 * 2, 4 * (5 * 2 + 3 * 2 + 5 * 3)), f"gemm: {second}")
+    check((third["name"], third["bytes"]) == ("5,3,2,aT,+", 4 * (5 * 2 + 3 * 2 + 2 * 5 * 3)), f"gemm: {third}")
 
 
 def test_bfloat16(program):
@@ -186,6 +187,7 @@ def test_evaluation(program):
 def test_refusals(program):
     for code, word, *arguments in (
             (USAGE, "--link", "exchange", "any.json", "--latency", 1), (USAGE, "M,N,K", "gemm", "16,8"), (USAGE, "M,N,K", "gemm", "16,8,0"), (USAGE, "M,N,K", "gemm", "16,8,4x"),
+            (USAGE, "aT, bT and +", "gemm", "16,8,4,cT"), (USAGE, "aT, bT and +", "gemm", "16,8,4,aT,aT"), (USAGE, "M,N,K", "gemm", ","), (USAGE, "M,N,K", "gemm", "16,8,4,"),
             (CONFIG, "cutoffs", "head", "--vocab-size", "50", "--cutoffs", "20,60"),
             (CONFIG, "cutoffs", "head", "--vocab-size", "50", "--cutoffs", "20,10"),
             (USAGE, "--d-head", "state", "--d-head", 257), (USAGE, "--decay", "state", "--decay", "slow"),
