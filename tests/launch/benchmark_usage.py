@@ -36,6 +36,8 @@ REFUSED = {
                     *((["a=.", "--plan", plan], ["--plan", plan.split(":")[-1]]) for plan in ("huge:1", "tiny", "tiny:x", "tiny:0.0001"))],
     "scaling_cpu": [(["--mem-len", "8", "8"], ["--mem-len", "two values"]), (["--n-layer", "0", "1"], ["--n-layer", "found 0"]),
                     (["--config", "nowhere"], ["--config", "nowhere"])],
+    "slow_products": [(["nowhere"], ["config", "nowhere"]), (["--most-tokens", "0"], ["--most-tokens", "found 0"]),
+                      ([README], ["README.md"]), (["--share", "x"], ["--share", "found x"])],
     "stale_keys": [(["nowhere"], ["data", "nowhere"]), ([".", "--rounds", "1"], ["--rounds", "at least 2"]), ([".", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
                    ([".", "--comparison", "nowhere"], ["--comparison", "nowhere"]), ([".", "--mem-len", "0"], ["--mem-len", "found 0"])],
     "state_rounding": [],

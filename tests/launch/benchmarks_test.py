@@ -236,6 +236,23 @@ def scaling_cpu(program):
     check([point["at"] for point in sweeps["training", "model.mem_len"]["points"]] == [0, 8], f"scaling_cpu: {sweeps}")
 
 
+def slow_products(program):
+    config = config_of(program)
+    words = [config, *sets("training.tgt_len=16", "model.head.kind=adaptive", "model.head.cutoffs=[100]"), "--most-tokens", "24", "--rounds", "2", "--seconds", "0", *MEASURED]
+    out, _ = call(program, "slow_products", *words, "--share", "0", "--rows", "3", "--output", "out/products")
+    found = results(program, "out/products", "json", "md")
+    check(out.count("\n|") == 2 + 3 and found["presets"] == ["small"] and not found["left_out"], f"slow_products: {out}")
+    shares = [row["share_of_plain"] for row in found["products"]]
+    check(shares == sorted(shares) and all(row["share_of_cube"] > 0 for row in found["products"]), f"slow_products: {shares}")
+    rows = {tuple(row[key] for key in ("m", "n", "k", "transpose_a", "transpose_b", "accumulate", "in_thread")): row for row in found["products"]}
+    for shape in ((24, 16, 16, False, True, False, False), (16, 16, 24, True, False, True, False), (24, 16, 16, False, False, False, False)):
+        check(rows[shape]["capped"] and "feed forward" in str(rows[shape]["operations"]), f"slow_products: {shape} in {list(rows)}")
+    check(rows[24, 16, 16, False, False, False, False]["share_of_plain"] == 1, f"slow_products: plain: {rows}")
+    check({"adaptive softmax forward"} == {name for row in rows.values() if row["in_thread"] for name in row["operations"]}, f"slow_products: {rows}")
+    check(len(found["parts"]) % 2 == 0, f"slow_products: rounds of {len(found['parts'])} parts")
+    refused(program, "slow_products", [config, *sets("model.n_head=0"), *MEASURED], ["model.n_head"])
+
+
 def loaded_cpu(program):
     call(program, "loaded_cpu", config_of(program), "--loads", "1", "0", "--rounds", "1", "--seconds", "0", "--tokens", "3", "--build", BUILD,
          "--busy-ok", "--output", "out/loaded")
@@ -363,7 +380,7 @@ def matmul_peak(program):
 
 # Help and refusals.
 
-PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, usage, exchange_hosts, loaded_cpu, compare_tokenizers,
+PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, slow_products, usage, exchange_hosts, loaded_cpu, compare_tokenizers,
                                           thread_idle, loss_by_position, state_rounding, compare_head, matmul_peak, feature_error)}
 
 
