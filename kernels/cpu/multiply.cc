@@ -1,5 +1,7 @@
 #include "kernels/cpu/multiply.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/transposed_product.h"
 
@@ -8,9 +10,13 @@ inline namespace SEGUE_CPU_LEVEL {
 
 namespace {
 
+// Of narrower results oneDNN is faster, also without AVX-512: 256 x 64 over 1024 tokens at 208 GFLOP/s beside 182.
+constexpr int64_t kLeastSide = 128;
+
 bool is_ours(const Gemm& args) {
-  return args.transpose_a && !args.transpose_b && args.operands == DType::kFloat32 && args.result == DType::kFloat32 &&
-         args.bias == nullptr && args.k > 0 && !has_avx512_products();
+  return std::min(args.m, args.n) >= kLeastSide && args.transpose_a && !args.transpose_b &&
+         args.operands == DType::kFloat32 && args.result == DType::kFloat32 && args.bias == nullptr && args.k > 0 &&
+         !has_avx512_products();
 }
 
 }  // namespace
