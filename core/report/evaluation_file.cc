@@ -244,8 +244,8 @@ std::optional<SourcePlace> read_text_place(const JsonNode& document) {
   const std::optional<JsonNode> text = document.find("text");
   if (!text) return std::nullopt;
   return SourcePlace{.sources = text->at("sources").text(),
-                   .begin = read_count(text->at("begin")),
-                   .bytes = read_count(text->at("bytes"))};
+                     .begin = read_count(text->at("begin")),
+                     .bytes = read_count(text->at("bytes"))};
 }
 
 Evaluation read_evaluation(const std::filesystem::path& path) {

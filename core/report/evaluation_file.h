@@ -114,7 +114,7 @@ struct SampleToken {
 struct Evaluation {
   std::string name = {};
   std::string data = {};
-  std::string dataset = {};            // Dataset::identity() of the split; empty: not known
+  std::string dataset = {};              // Dataset::identity() of the split; empty: not known
   std::optional<SourcePlace> text = {};  // where it stands in its sources; none: not known
   std::string split = {};
   std::string unit = {};

@@ -39,9 +39,9 @@ struct ValidationPoint {
 };
 
 struct Metrics {
-  std::string unit = {};               // of the tokens; empty when nothing is logged yet
-  int64_t evaluated_tokens = 0;        // that the newest evaluation scored; 0: not known
-  std::string dataset = {};            // what the newest evaluation read: Dataset::identity(); empty: not known
+  std::string unit = {};                 // of the tokens; empty when nothing is logged yet
+  int64_t evaluated_tokens = 0;          // that the newest evaluation scored; 0: not known
+  std::string dataset = {};              // what the newest evaluation read: Dataset::identity(); empty: not known
   std::optional<SourcePlace> text = {};  // and where that stands in its sources; none: not known
   std::vector<TrainingPoint> training = {};
   std::vector<ValidationPoint> validation = {};
