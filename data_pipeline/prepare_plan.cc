@@ -82,7 +82,11 @@ std::vector<PlannedSplit> cut(int64_t tokens, Names names, const std::vector<dou
 void check_sizes(const std::vector<double>& fractions, int64_t tokens) {
   const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
   if (!are_shares(fractions) && sum != static_cast<double>(tokens))
-    throw DataError("--split: expected sizes with a sum of {}, the size of the input, found {}", tokens, sum);
+    throw DataError(
+        "--split: expected shares with a sum of 1, such as 0.9,0.05,0.05, or sizes with a sum of {}, that of the "
+        "input, found a "
+        "sum of {}",
+        tokens, sum);
 }
 
 void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) {

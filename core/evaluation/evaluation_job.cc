@@ -139,6 +139,18 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
   sample_ = middle_of(passes_.front().plan);
 }
 
+std::optional<EvaluationJob::Unfilled> EvaluationJob::unfilled_memory() const {
+  if (settings_.recompute || split_.examples || !begins_.empty()) return std::nullopt;
+  std::optional<Unfilled> most;
+  for (const EvaluationPass& pass : passes_) {
+    int64_t longest = 0;
+    for (const Lane& lane : pass.plan.group(0)) longest = std::max(longest, lane.rows());
+    if (longest <= pass.use.mem_len && (!most || pass.use.mem_len > most->mem_len))
+      most = Unfilled{.stream = longest, .mem_len = pass.use.mem_len};
+  }
+  return most;
+}
+
 EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {
   ModelUse use = use_;
   use.mem_len = lengths.mem_len;

@@ -48,6 +48,13 @@ class EvaluationJob {
   int64_t documents() const { return std::ssize(begins_); }
   int64_t scored_tokens() const;  // of all passes
   const StoredModel& trained() const { return trained_; }
+  // What streams are too short for: the longest memory that none of them fills. Documents, examples and windows are as
+  // long as they are.
+  struct Unfilled {
+    int64_t stream = 0;  // rows of the longest
+    int64_t mem_len = 0;
+  };
+  std::optional<Unfilled> unfilled_memory() const;
   // Tokens from the middle of what is scored, whose losses every result keeps.
   Share sample() const { return sample_; }
 

@@ -1,6 +1,7 @@
 // segue eval
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -107,6 +108,8 @@ class ResultFiles {
   // The file that tells all; none where nothing is written.
   std::optional<std::filesystem::path> write(const OrderedJson& evaluation) {
     if (!staged_) return std::nullopt;
+    if (is_asked_for_ && path_exists(output_ / "evaluation.json"))
+      logger_.info("replaces the evaluation that was in {}", visible_line(output_.string()));
     const bool is_written = as_asked([&] {
       write_evaluation(staged_->path(), evaluation);
       staged_->commit();
@@ -136,15 +139,18 @@ std::string shown(const std::filesystem::path& file) {
   return visible_line(*near.begin() == ".." ? file.string() : near.string());
 }
 
+// A full disk is no error of a rank's work: main says it for all commands, once everything has been tried.
+void print_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
 void tell(const OrderedJson& evaluation, const LossUnits& units, const std::optional<std::filesystem::path>& file,
           bool as_json, Logger& logger) {
   if (as_json) {
-    fmt::print("{}", format_json(evaluation));
+    print_out(format_json(evaluation));
     if (file) logger.info("written to {}", shown(*file));
     return;
   }
-  fmt::print("{}", describe_evaluation(evaluation, units));
-  if (file) fmt::print("{:<16}{}\n", "written to", shown(*file));
+  print_out(describe_evaluation(evaluation, units));
+  if (file) print_out(fmt::format("{:<16}{}\n", "written to", shown(*file)));
 }
 
 // The first rank's choice, opened by all.
@@ -186,6 +192,13 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
     logger->warn(
         "{}: split {} is one document: {} stands at its end alone, and divides nothing; name another text, or none",
         settings.called("document_boundary"), settings.split, describe_json(Json(settings.document_boundary)));
+
+  if (const auto unfilled = evaluation.unfilled_memory(); job.is_first() && unfilled)
+    logger->warn(
+        "split {}: each of {} streams has {} tokens, fewer than the memory of {}, which none of them fills: lower {}, "
+        "or "
+        "score more tokens",
+        settings.split, settings.batch_size, unfilled->stream, unfilled->mem_len, settings.called("batch_size"));
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<ResultFiles> files;

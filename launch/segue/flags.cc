@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -21,6 +22,8 @@ namespace segue {
 
 namespace {
 
+using namespace std::string_view_literals;
+
 using Given = std::vector<std::string>;  // the words behind a flag
 
 // "--mem-len" of mem_len; a positional argument is called by its key.
@@ -30,6 +33,9 @@ std::string name_of_flag(std::string_view key, const FieldInfo& info) {
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name;
 }
+
+// What has a name, which cannot be empty.
+constexpr std::array kNamed{"FILE"sv, "FILE.svg"sv, "DIR"sv, "PATH"sv, "NAME"sv, "KIND|FILE"sv};
 
 // Reads the keys for which `given` has words.
 class FlagReader : public JsonFields {
@@ -42,6 +48,7 @@ class FlagReader : public JsonFields {
     name_ = name_of_flag(key, info);
     given_ = find_(name_);
     is_repeated_ = info.flag.is_repeated;
+    names_ = info.flag.value;
     kept_ = 0;
     element_ = 0;
     return given_ != nullptr;
@@ -57,7 +64,10 @@ class FlagReader : public JsonFields {
   void visit_integer(int64_t& value, const FieldInfo& info) override { read_number("an integer", value, info); }
   void visit_number(double& value, const FieldInfo& info) override { read_number("a number", value, info); }
   void visit_text(std::string& value) override {
-    if (!is_kept()) value = word();
+    if (is_kept()) return;
+    // A variable of a script that is not set, mostly.
+    if (word().empty() && std::ranges::find(kNamed, names_) != kNamed.end()) fail(names_);
+    value = word();
   }
   void visit_choice(size_t& index, Words names) override {
     const auto at = std::find(names.begin(), names.end(), word());
@@ -98,7 +108,8 @@ class FlagReader : public JsonFields {
   std::string name_;
   const Given* given_ = nullptr;
   bool is_repeated_ = false;
-  int64_t kept_ = 0;  // elements of a list before those that are read
+  std::string_view names_;  // the kind of thing that the value names
+  int64_t kept_ = 0;        // elements of a list before those that are read
   int64_t element_ = 0;
 };
 

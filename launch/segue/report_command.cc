@@ -68,6 +68,11 @@ std::vector<std::filesystem::path> runs_of(const ReportCommandOptions& options) 
   throw UsageError("report: expected the runs to show, of these: {}", command);
 }
 
+bool is_same_directory(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code none;
+  return std::filesystem::equivalent(one, other, none);
+}
+
 void run_report(const ReportCommandOptions& options) {
   check_output_file(options.output, OutputFormat::kHtml);
   const auto is_sealed = [](DirectoryKind kind) {
@@ -77,6 +82,9 @@ void run_report(const ReportCommandOptions& options) {
     throw UsageError("{}: expected a directory for pictures, found that of {}; name another --figures", options.figures,
                      describe_content(options.figures));
   report::ReportOptions wanted{.runs = runs_of(options)};
+  for (auto run = wanted.runs.begin(); run != wanted.runs.end(); ++run)
+    if (std::any_of(wanted.runs.begin(), run, [&](const auto& other) { return is_same_directory(*run, other); }))
+      throw UsageError("report: expected each run once, found {} again", run->string());
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
   if (!options.verdict.empty()) wanted.verdict = options.verdict;
   const report::Report made = report::make_report(wanted);

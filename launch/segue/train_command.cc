@@ -306,11 +306,13 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
   starting.reset();
   return trainer.run(stop);
 } catch (const OutOfMemoryError& error) {
-  throw DeviceError(
-      "{}; lower training.batch_size ({}), training.tgt_len ({}) or model.mem_len ({}), or raise training.batch_chunk "
-      "({})",
-      error.what(), config.training.batch_size, config.training.tgt_len, config.model.mem_len,
-      config.training.batch_chunk);
+  const TrainingConfig& training = config.training;
+  std::string advice =
+      fmt::format("training.tgt_len ({}) or model.mem_len ({})", training.tgt_len, config.model.mem_len);
+  if (training.batch_size > 1) advice = fmt::format("training.batch_size ({}), {}", training.batch_size, advice);
+  if (training.batch_size > training.batch_chunk)
+    advice += fmt::format(", or raise training.batch_chunk ({})", training.batch_chunk);
+  throw DeviceError("{}; lower {}", error.what(), advice);
 }
 
 // The first rank holds the run's directory for all.

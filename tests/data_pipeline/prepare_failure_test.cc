@@ -71,7 +71,9 @@ TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
     EXPECT_THAT(refusal<UsageError>({.output = output_, .input = {text_}, .fractions = fractions}),
                 StartsWith("--split: expected 1 to 3 positive numbers with sum 1, or whole sizes, found "));
   EXPECT_EQ(refusal<DataError>({.output = output_, .input = {text_}, .fractions = {4, 4}}),
-            "--split: expected sizes with a sum of 9, the size of the input, found 8");
+            "--split: expected shares with a sum of 1, such as 0.9,0.05,0.05, or sizes with a sum of 9, that of the "
+            "input, found "
+            "a sum of 8");
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .separator = 256}),
               HasSubstr("separator: expected a byte from 0 to 255, found 256"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .train = {text_}, .vocabulary = 100}),

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shutil
+import subprocess
 
 from program import TINY_MODEL, Program, check, evaluate, read_evaluation, read_losses, refused
 
@@ -229,12 +230,24 @@ def test_the_data_of_the_run_and_a_name(program):
     refused(program, CONFIG, "eval", "--checkpoint", "copy", "--per-token", says=["--per-token", "--output", "lies in no run"])
 
 
+def test_streams_shorter_than_the_memory(program):
+    """Whose losses with memory would be those without."""
+    _, errors = program.run("eval", *given("--mem-len", "0,512", "--batch-size", 8, "--max-tokens", 100))
+    check("fewer than the memory of 512, which none of them fills" in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 8))
+    check("none of them fills" not in errors, errors)
+
+
 def test_json_alone_is_printed(program):
     output, errors = program.run("eval", *given("--mem-len", "0,8", "--json"))
     printed = json.loads(output)
     check(printed["format"] == "segue-evaluation" and len(printed["results"]) == 2, output[:200])
     check("written to run/evaluations/eval-test-mem_len-0-8/evaluation.json" in errors, errors)
     check(printed == read_evaluation(program.path("run", "evaluations", "eval-test-mem_len-0-8")), "another than in the file")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        process = subprocess.run([program.binary, "eval", *given("--json", "--quiet")], cwd=program.directory, stdout=full,
+                                 stderr=subprocess.PIPE, text=True, check=False)
+    check(process.returncode == FILE and process.stderr == "segue: standard output: cannot write all of it\n", process.stderr)
 
 
 def test_a_result_that_nobody_named_need_not_be_kept(program):

@@ -83,9 +83,9 @@ def test_own_text_has_runs_of_its_own(program):
 
 def test_what_it_says_of_time(program):
     code, said = quickstart(program, "probe() { echo 4; }; nproc() { echo 2; }; forecast")
-    check(code == 0 and said == "At the speed of now: about 4 minutes to build, 6 minutes to train and evaluate two models.\n", f"exit {code}: {said}")
+    check(code == 0 and said == "At the speed of now: about 4 minutes to build, 4 minutes to train and evaluate two models.\n", f"exit {code}: {said}")
     code, said = quickstart(program, "step_seconds() { [[ $1 == 0 ]] && echo 0.01 || echo 0.02; }; forecast_training")
-    check(code == 0 and said == "At the speed of now: about 40 s for the model with memory, 32 s for its twin.\n", f"exit {code}: {said}")
+    check(code == 0 and said == "At the speed of now: about 25 s for the model with memory, 20 s for its twin.\n", f"exit {code}: {said}")
     config = program.config("tiny.json", model=TINY_MODEL, training={"batch_size": 1, "tgt_len": 4}, data={"path": "none"})
     code, said = quickstart(program, "step_seconds 2", segue=program.binary, config=config)
     check(code == 0 and 0 < float(said) < 60, f"exit {code}: {said}")
