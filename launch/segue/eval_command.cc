@@ -140,7 +140,7 @@ std::string shown(const std::filesystem::path& file) {
 }
 
 // A full disk is no error of a rank's work: main says it for all commands, once everything has been tried.
-void print_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void print_out(const std::string& text) { static_cast<void>(std::fputs(text.c_str(), stdout)); }
 
 void tell(const OrderedJson& evaluation, const LossUnits& units, const std::optional<std::filesystem::path>& file,
           bool as_json, Logger& logger) {
