@@ -48,7 +48,7 @@ class EvaluationJob {
   int64_t documents() const { return std::ssize(begins_); }
   int64_t scored_tokens() const;  // of all passes
   const StoredModel& trained() const { return trained_; }
-  // What streams are too short for: the longest memory that none of them fills. Documents, examples and windows are as
+  // The longest memory that is never full, since no stream goes on behind it. Documents, examples and windows are as
   // long as they are.
   struct Unfilled {
     int64_t stream = 0;  // rows of the longest

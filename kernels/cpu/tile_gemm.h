@@ -78,18 +78,18 @@ struct TileAddend {
   const float* shares = nullptr;  // of a row; none: all of it
 };
 
-template <int64_t kVectors>
-using BlockSums = Vector[kBlockRows][kVectors];
+template <int64_t kRows, int64_t kVectors>
+using BlockSums = Vector[kRows][kVectors];
 
-// Adds a · b of one block, kBlockRows rows by kVectors vectors.
-template <int64_t kVectors>
-[[gnu::always_inline]] inline void sum_products(TileGemm args, BlockSums<kVectors>& sums) {
+// Adds a · b of one block, kRows rows by kVectors vectors.
+template <int64_t kRows, int64_t kVectors>
+[[gnu::always_inline]] inline void sum_products(TileGemm args, BlockSums<kRows, kVectors>& sums) {
   for (int64_t k = 0; k < args.depth; ++k) {
     Vector right[kVectors];
 #pragma GCC unroll 8
     for (int64_t v = 0; v < kVectors; ++v) right[v] = load_vector(args.b + v * kLanes);
-#pragma GCC unroll 8
-    for (int64_t row = 0; row < kBlockRows; ++row) {
+#pragma GCC unroll 16
+    for (int64_t row = 0; row < kRows; ++row) {
       const float left = args.a.data[row * args.a.row_stride];
 #pragma GCC unroll 8
       for (int64_t v = 0; v < kVectors; ++v) sums[row][v] += left * right[v];
@@ -99,14 +99,13 @@ template <int64_t kVectors>
   }
 }
 
-// One block of c, or onto what else it is added to. By value: a store to c then cannot change a stride. Functions by
-// themselves: inlined, the callers' variables would push the strides of the inner loop out of registers.
-template <int64_t kVectors>
-[[gnu::noinline]] void tile_gemm_block(TileGemm args) {
-  BlockSums<kVectors> sums = {};
-  sum_products(args, sums);
-#pragma GCC unroll 8
-  for (int64_t row = 0; row < kBlockRows; ++row) {
+// The whole of one block: sums, and their way to c.
+template <int64_t kRows, int64_t kVectors>
+[[gnu::always_inline]] inline void multiply_block(const TileGemm& args) {
+  BlockSums<kRows, kVectors> sums = {};
+  sum_products<kRows, kVectors>(args, sums);
+#pragma GCC unroll 16
+  for (int64_t row = 0; row < kRows; ++row) {
 #pragma GCC unroll 8
     for (int64_t v = 0; v < kVectors; ++v) {
       float* to = args.c + row * args.c_stride + v * kLanes;
@@ -115,10 +114,17 @@ template <int64_t kVectors>
   }
 }
 
+// One block of c, or onto what else it is added to. By value: a store to c then cannot change a stride. Functions by
+// themselves: inlined, the callers' variables would push the strides of the inner loop out of registers.
+template <int64_t kVectors>
+[[gnu::noinline]] void tile_gemm_block(TileGemm args) {
+  multiply_block<kBlockRows, kVectors>(args);
+}
+
 template <int64_t kVectors>
 [[gnu::noinline]] void tile_gemm_block(TileGemm args, TileAddend onto) {
-  BlockSums<kVectors> sums = {};
-  sum_products(args, sums);
+  BlockSums<kBlockRows, kVectors> sums = {};
+  sum_products<kBlockRows, kVectors>(args, sums);
 #pragma GCC unroll 8
   for (int64_t row = 0; row < kBlockRows; ++row) {
     const float share = onto.shares != nullptr ? onto.shares[row] : 1.0F;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/cpu/vector.h"
+#include "kernels/cpu/tile_gemm.h"
 
 namespace segue::kernels::cpu {
 inline namespace SEGUE_CPU_LEVEL {
@@ -78,34 +78,15 @@ struct Block {
   bool accumulate;
 };
 
-using Sums = Vector[kRows][kVectors];
-
-[[gnu::always_inline]] inline void sum_products(Panels panels, Sums& sums) {
-  for (int64_t term = 0; term < panels.terms; ++term) {
-    Vector right[kVectors];
-#pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) right[v] = load_vector(panels.b + v * kLanes);
-#pragma GCC unroll 12
-    for (int64_t row = 0; row < kRows; ++row) {
-#pragma GCC unroll 2
-      for (int64_t v = 0; v < kVectors; ++v) sums[row][v] += panels.a[row] * right[v];
-    }
-    panels.a += kRows;
-    panels.b += kColumns;
-  }
-}
-
+// The strides of panels are constants, for the inner loop.
 [[gnu::noinline]] void multiply_panels(Panels panels, Block block) {
-  Sums sums = {};
-  sum_products(panels, sums);
-#pragma GCC unroll 12
-  for (int64_t row = 0; row < kRows; ++row) {
-#pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) {
-      float* to = block.c + row * block.stride + v * kLanes;
-      store_vector(to, block.accumulate ? load_vector(to) + sums[row][v] : sums[row][v]);
-    }
-  }
+  multiply_block<kRows, kVectors>({.depth = panels.terms,
+                                   .a = {.data = panels.a, .row_stride = 1, .column_stride = kRows},
+                                   .b = panels.b,
+                                   .b_stride = kColumns,
+                                   .c = block.c,
+                                   .c_stride = block.stride,
+                                   .accumulate = block.accumulate});
 }
 
 // Of a block at an edge of c.
@@ -160,10 +141,7 @@ void multiply(const Gemm& args, float* scratch) {
 }
 
 // Of an extent, in whole blocks.
-struct Part {
-  int64_t first, count;
-};
-Part part_of(int64_t extent, int64_t block, int64_t part, int64_t parts) {
+Range part_of(int64_t extent, int64_t block, int64_t part, int64_t parts) {
   const int64_t blocks = (extent + block - 1) / block;
   const int64_t first = blocks * part / parts * block;
   return {first, std::min(extent, blocks * (part + 1) / parts * block) - first};
@@ -191,8 +169,8 @@ void transposed_product(const Queue& queue, const Gemm& args) {
   float* const scratch = scratch_of(queue, 0);
 #pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(threads))
   for (int64_t part = 0; part < threads; ++part) {
-    const Part rows = part_of(args.m, kRows, part / of_columns, of_rows);
-    const Part columns = part_of(args.n, kColumns, part % of_columns, of_columns);
+    const Range rows = part_of(args.m, kRows, part / of_columns, of_rows);
+    const Range columns = part_of(args.n, kColumns, part % of_columns, of_columns);
     Gemm share = args;
     share.m = rows.count;
     share.n = columns.count;

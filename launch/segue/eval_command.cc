@@ -195,10 +195,10 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
 
   if (const auto unfilled = evaluation.unfilled_memory(); job.is_first() && unfilled)
     logger->warn(
-        "split {}: each of {} streams has {} tokens, fewer than the memory of {}, which none of them fills: lower {}, "
-        "or "
-        "score more tokens",
-        settings.split, settings.batch_size, unfilled->stream, unfilled->mem_len, settings.called("batch_size"));
+        "split {}: the longest of {} streams has {} tokens, no more than the memory of {}, which is never full: lower "
+        "{}{}",
+        settings.split, settings.batch_size, unfilled->stream, unfilled->mem_len, settings.called("batch_size"),
+        settings.max_tokens > 0 ? " or raise " + settings.called("max_tokens") : "");
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   std::optional<ResultFiles> files;

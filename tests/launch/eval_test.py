@@ -233,9 +233,9 @@ def test_the_data_of_the_run_and_a_name(program):
 def test_streams_shorter_than_the_memory(program):
     """Whose losses with memory would be those without."""
     _, errors = program.run("eval", *given("--mem-len", "0,512", "--batch-size", 8, "--max-tokens", 100))
-    check("fewer than the memory of 512, which none of them fills" in errors, errors)
+    check("no more than the memory of 512, which is never full: lower --batch-size or raise --max-tokens" in errors, errors)
     _, errors = program.run("eval", *given("--mem-len", 8))
-    check("none of them fills" not in errors, errors)
+    check("never full" not in errors, errors)
 
 
 def test_json_alone_is_printed(program):
