@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include "base/control_groups.h"
 
 namespace segue {
 namespace {
@@ -32,36 +33,13 @@ std::optional<double> quota_of(const std::filesystem::path& group) {
   return first && second ? std::optional(*first / *second) : std::nullopt;
 }
 
-// Of "/a/b" the groups /a/b, /a and /. In a container the path may be the host's, of which only / is there.
-void take_quotas(const std::filesystem::path& root, std::filesystem::path group, std::optional<double>& smallest) {
-  for (bool goes_on = true; goes_on; group = group.parent_path()) {
-    const std::optional<double> quota = quota_of(root / group.relative_path());
-    if (quota && *quota > 0.0) smallest = std::min(*quota, smallest.value_or(*quota));
-    goes_on = group.has_relative_path();
-  }
-}
-
-bool has_cpu(std::string_view controllers) {
-  while (!controllers.empty()) {
-    const size_t end = std::min(controllers.find(','), controllers.size());
-    if (controllers.substr(0, end) == "cpu") return true;
-    controllers.remove_prefix(std::min(end + 1, controllers.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<int> cpu_quota(const std::filesystem::path& groups, const std::filesystem::path& membership) {
   std::optional<double> smallest;
-  std::ifstream file(membership);
-  for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/a/b", or "0::/a/b" of version 2
-    std::istringstream fields(line);
-    std::string number, controllers, group;
-    if (!std::getline(fields, number, ':') || !std::getline(fields, controllers, ':') || !std::getline(fields, group))
-      continue;
-    if (number == "0" && controllers.empty()) take_quotas(groups, group, smallest);
-    if (has_cpu(controllers)) take_quotas(groups / controllers, group, smallest);
+  for (const std::filesystem::path& group : control_groups("cpu", groups, membership)) {
+    const std::optional<double> quota = quota_of(group);
+    if (quota && *quota > 0.0) smallest = std::min(*quota, smallest.value_or(*quota));
   }
   if (!smallest) return std::nullopt;
   return static_cast<int>(std::clamp(std::floor(*smallest), 1.0, 1e6));

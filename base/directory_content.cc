@@ -23,27 +23,6 @@ constexpr size_t kMostNamesRead = 10000;
 constexpr size_t kLongestNameShown = 100;
 constexpr size_t kLongestBeginning = 40;
 
-// The beginning of a file; empty of what cannot be read.
-std::string beginning_of(const fs::path& path) {
-  constexpr size_t kBytes = 4096;
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return "";
-  std::string text(kBytes, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
-    if (names.size() < kMostNamesRead) names.push_back(entry->path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
-
 std::string_view words_of_kind(DirectoryKind kind) {
   switch (kind) {
     case DirectoryKind::kRun:
@@ -88,6 +67,26 @@ std::string_view words_of_format(OutputFormat format) {
 }
 
 }  // namespace
+
+std::string beginning_of(const fs::path& path) {
+  constexpr size_t kBytes = 4096;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return "";
+  std::string text(kBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
+    if (names.size() < kMostNamesRead) names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
 
 std::vector<DirectoryKind> kinds_in(const fs::path& directory) {
   const std::vector<std::string> names = names_in(directory);

@@ -20,6 +20,12 @@ enum class DirectoryKind : uint8_t {
   kOthersModel
 };
 
+// The first bytes of a file; none of what cannot be read.
+std::string beginning_of(const std::filesystem::path& path);
+
+// Of what is in a directory, in order; none of what cannot be read. Of very many the first that the system tells.
+std::vector<std::string> names_in(const std::filesystem::path& directory);
+
 // None of a directory that is not there, is empty, or holds other files alone.
 std::vector<DirectoryKind> kinds_in(const std::filesystem::path& directory);
 

@@ -58,6 +58,41 @@ bool is_text(const Json& document, const char* key, std::string_view text) {
   return has_text(document, key) && document[key].get_ref<const std::string&>() == text;
 }
 
+// Whether an object or a list may begin here.
+bool begins_as_json(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the parser's to judge
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+// What a file that is no document of Segue looks like.
+std::string_view look_of(std::string_view beginning) {
+  using namespace std::string_view_literals;
+  if (beginning.empty()) return "an empty file";
+  if (begins_as_json(beginning)) return "JSON that no command knows";
+  if (beginning.starts_with("\x89HDF\r\n\x1a\n"sv)) return kHdf5File;
+  if (beginning.starts_with("PK\x03\x04"sv)) return "a zip archive or a PyTorch file";
+  if (beginning.size() > 8 && beginning[8] == '{' && beginning[7] == '\0')
+    return "weights (safetensors), which segue import reads";
+  const bool is_text = std::ranges::none_of(beginning, [](char c) {
+    return static_cast<unsigned char>(c) < ' ' && std::string_view("\n\r\t\f\x1b").find(c) == std::string_view::npos;
+  });
+  return is_text ? "text, which segue prepare reads" : "a file of another format";
+}
+
+// Of a directory that is of no kind: the runs in it, or some of its files.
+std::string files_in(const std::filesystem::path& directory) {
+  for (const std::string& name : names_in(directory)) {
+    const std::filesystem::path inner = directory / name;
+    const std::vector<DirectoryKind> kinds = kinds_in(inner);
+    if (std::ranges::find(kinds, DirectoryKind::kRun) != kinds.end())
+      return fmt::format("a directory of runs, such as {}", shell_word(inner.string()));
+  }
+  const std::string found = describe_content(directory);
+  if (found == kNoFiles) return "an empty directory";
+  return found.starts_with("other files") ? "a directory of " + found : found;
+}
+
 std::string described(DocumentKind kind) {
   const KindWords words = words_of(kind);
   return fmt::format("{}{}", words.name, words.reader);
@@ -99,9 +134,9 @@ std::string describe_path(const std::filesystem::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
     const DocumentKind kind = kind_of_file(path);
-    return kind == DocumentKind::kUnknown ? "a file" : described(kind);
+    return kind == DocumentKind::kUnknown ? look_of(beginning_of(path)) : described(kind);
   }
-  if (!fs::is_directory(path, error)) return "";
+  if (!fs::is_directory(path, error)) return path_exists(path) ? "no regular file" : "";
   const std::vector<DirectoryKind> kinds = kinds_in(path);
   const auto has = [&](DirectoryKind kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
   if (has(DirectoryKind::kDataset)) return described(DocumentKind::kDataset);
@@ -109,7 +144,23 @@ std::string describe_path(const std::filesystem::path& path) {
   if (has(DirectoryKind::kRun)) return "a run, which segue report, segue eval and others read";
   if (has(DirectoryKind::kComparison))
     return fmt::format("a comparison, whose runs are {}/*", shell_word((path / "runs").string()));
-  return fs::exists(path / "config.json", error) ? described(kind_of_file(path / "config.json")) : "";
+  if (has(DirectoryKind::kEvaluation)) return "an evaluation, which segue report reads with its run";
+  const DocumentKind of_config = kind_of_file(path / "config.json");
+  return of_config == DocumentKind::kUnknown ? files_in(path) : described(of_config);
+}
+
+std::string read_document(const std::filesystem::path& path, int64_t most_bytes, DocumentKind expected,
+                          RaiseError raise) {
+  const auto refuse = [&](std::string_view found) {
+    raise(fmt::format("{}: expected {}, found {}", path.string(), words_of(expected).name, found));
+  };
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) refuse(describe_path(path));
+  if (std::filesystem::is_regular_file(path, error)) {
+    const std::string beginning = beginning_of(path);
+    if (!begins_as_json(beginning)) refuse(look_of(beginning));
+  }
+  return read_file(path, most_bytes);
 }
 
 }  // namespace segue

@@ -35,8 +35,21 @@ void check_document_kind(const Json& document, std::string_view source, Document
 // Of a file; unknown for what cannot be read or is no JSON.
 DocumentKind kind_of_file(const std::filesystem::path& path);
 
+inline constexpr std::string_view kHdf5File = "an HDF5 file";
+
 // What is at a path, for errors that expected something else: "a dataset, which segue train (data.path) and segue eval
-// (--data) read"; "" for what is not known. Reads no more than a file of JSON.
+// (--data) read", "text, which segue prepare reads", "a directory of runs, such as runs/book"; "" where nothing is.
+// Reads no more than a file of JSON.
 std::string describe_path(const std::filesystem::path& path);
+
+// The text of the JSON file at `path`, of at most so many bytes. What is plainly none, a directory, text or another
+// format, is refused as what it is: "expected a training config, found text, which segue prepare reads". Throws
+// FileError where it cannot be read.
+std::string read_document(const std::filesystem::path& path, int64_t most_bytes, DocumentKind expected,
+                          RaiseError raise);
+template <typename Error>
+std::string read_document(const std::filesystem::path& path, int64_t most_bytes, DocumentKind expected) {
+  return read_document(path, most_bytes, expected, &raise_as<Error>);
+}
 
 }  // namespace segue

@@ -77,7 +77,7 @@ size_t letters_lost(std::string_view a, std::string_view b) { return edit_distan
 
 // Words that differ by more are not each other's misspellings.
 size_t farthest_typo(size_t length) {
-  if (length < 3) return 1;
+  if (length < 4) return 1;
   return std::clamp<size_t>(length / 3, 2, 4);
 }
 

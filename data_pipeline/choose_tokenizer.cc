@@ -124,6 +124,26 @@ std::optional<TokenizerKind> kind_of_content(const std::filesystem::path& file) 
   return std::nullopt;
 }
 
+// The kind that a word is near to, or that others call so.
+std::string_view kind_meant_by(const std::string& word) {
+  struct OtherName {
+    std::string_view name;
+    std::string_view meant;
+  };
+  constexpr std::string_view kTrainedBpe = "sentencepiece, with --model FILE for a model of byte pair encoding";
+  constexpr std::string_view kRanks = "a FILE of tiktoken's ranks, with --encoding";
+  constexpr std::array kOtherNames{
+      OtherName{"bpe", kTrainedBpe},         OtherName{"BPE", kTrainedBpe},   OtherName{"unigram", "sentencepiece"},
+      OtherName{"spm", "sentencepiece"},     OtherName{"char", "byte"},       OtherName{"character", "byte"},
+      OtherName{"characters", "byte"},       OtherName{"whitespace", "word"}, OtherName{"gpt2", kRanks},
+      OtherName{"cl100k_base", kRanks},      OtherName{"o200k_base", kRanks}, OtherName{"hf", "huggingface"},
+      OtherName{"tokenizers", "huggingface"}};
+  const auto* const other = std::ranges::find(kOtherNames, word, &OtherName::name);
+  if (other != kOtherNames.end()) return other->meant;
+  const std::span<const std::string_view> kinds = choices_of(TokenizerKind{});
+  return nearest_word(word, {kinds.begin(), kinds.end()});
+}
+
 // The options given that only some kinds have, with those kinds.
 void check_belongs(bool given, const char* option, std::initializer_list<TokenizerKind> kinds,
                    const PrepareOptions& options) {
@@ -159,8 +179,7 @@ PrepareOptions with_kind_of_file(PrepareOptions options) {
   if (!path_exists(asked.file)) {
     const std::span<const std::string_view> kinds = choices_of(TokenizerKind{});
     throw UsageError("--tokenizer: expected one of {}, or a file, found \"{}\"{}", fmt::join(kinds, ", "),
-                     visible_line(asked.file.string()),
-                     did_you_mean(nearest_word(asked.file.string(), {kinds.begin(), kinds.end()})));
+                     visible_line(asked.file.string()), did_you_mean(kind_meant_by(asked.file.string())));
   }
   const std::optional<TokenizerKind> kind = kind_of_content(asked.file);
   if (!kind)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -239,9 +240,10 @@ DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
   if (!std::filesystem::exists(directory, error) && !error)
     throw DataError("{}: there is no such dataset", directory.string());
   if (!error && !std::filesystem::is_directory(directory, error))
-    throw DataError("{}: expected a dataset's directory, found a file", directory.string());
+    throw DataError("{}: expected a dataset's directory, found {}", directory.string(), describe_path(directory));
   if (!std::filesystem::exists(path, error) && !error)
-    throw DataError("{}: not a dataset: {} is missing", directory.string(), kManifestFile);
+    throw DataError("{}: not a dataset: {} is missing; found {}", directory.string(), kManifestFile,
+                    describe_path(directory));
   return parse_dataset_manifest(read_file(path), path.string());
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "data_pipeline/foreign_formats.h"
@@ -181,6 +182,9 @@ void refuse_what_is_no_file(const SourceFile& file) {
     throw DataError("{}: expected a regular file, found a pipe; - is standard input", name);
   if (std::filesystem::is_regular_file(file.content)) return;
   const std::string found = foreign_directory_of(file.content);
+  if (found.empty() && std::filesystem::is_directory(file.content))
+    throw DataError("{}: expected a file, found {}; name the files in it, as in: {}/*.txt", name,
+                    describe_path(file.content), name);
   throw DataError("{}: expected a regular file{}", name, found.empty() ? "" : ", found " + found);
 }
 

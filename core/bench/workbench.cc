@@ -27,7 +27,7 @@ OwnedTensor random_block(int64_t elements, uint16_t site) {
 }  // namespace
 
 Workbench::Workbench(const WorkbenchOptions& options)
-    : queue_(choose_device(options.device, "--device", options.local_rank), static_cast<int>(options.threads)),
+    : queue_(usable_device(options.device, "--device", options.local_rank), static_cast<int>(options.threads)),
       precision_(options.precision),
       activations_(activations_of(precision_, device())) {}
 

@@ -11,8 +11,8 @@
 
 #include "base/document_kind.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_fields.h"
+#include "base/json_override.h"
 #include "base/json_text.h"
 #include "core/config/bounds.h"
 #include "core/config/layers.h"
@@ -260,7 +260,8 @@ void Comparison::describe(JsonFields& fields) {
 
 Comparison load_comparison(const std::filesystem::path& path) {
   const std::string source = path.string();
-  const auto document = parse_json<ConfigError>(read_file(path), source);
+  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kComparison);
+  const auto document = parse_json<ConfigError>(text, source);
   check_document_kind<ConfigError>(document, source, DocumentKind::kComparison);
   auto comparison = read_fields<ConfigError, Comparison>(document, source);
   check_comparison(comparison, source);

@@ -315,9 +315,9 @@ ModelUse evaluation_use(const Config& config) {
 void describe_use(JsonFields& fields, std::optional<int64_t>& clamp_len, std::optional<bool>& same_length,
                   std::vector<std::string>& set) {
   fields.optional("clamp_len", clamp_len,
-                  {.meaning = "largest distance told apart; 0: all are; none: as trained",
+                  {.meaning = "largest distance told apart; 0 or less: all are; none: as trained",
                    .unit = "tokens",
-                   .minimum = 0,
+                   .minimum = -1,
                    .maximum = kLongest});
   fields.optional("same_length", same_length,
                   {.meaning = "every query sees the same number of keys; none: as trained"});

@@ -44,4 +44,15 @@ Device choose_device(std::string_view name, std::string_view key, int local_rank
   return {DeviceKind::kCuda, gpus == 0 ? 0 : local_rank % gpus};
 }
 
+Device usable_device(std::string_view name, std::string_view key, int local_rank) {
+  const Device device = choose_device(name, key, local_rank);
+  if (!device.is_cuda()) return device;
+  try {
+    cuda::require_device(device.index);
+  } catch (const DeviceError& error) {
+    throw DeviceError("{} {}: {}", key, name, error.what());
+  }
+  return device;
+}
+
 }  // namespace segue

@@ -15,9 +15,11 @@ namespace segue {
 bool is_device_name(std::string_view name);
 
 // The device that such a name stands for here. The ranks of a host take its GPUs in turns with "cuda", and with "auto",
-// which is the CPU where there are none. Whether a GPU can be used is found out when it is opened. Throws ConfigError
-// naming `key` for another name.
+// which is the CPU where there are none. Throws ConfigError naming `key` for another name.
 Device choose_device(std::string_view name, std::string_view key, int local_rank = 0);
+
+// Likewise, and throws DeviceError naming `key` for a GPU that cannot be used here.
+Device usable_device(std::string_view name, std::string_view key, int local_rank = 0);
 
 // The keys device, precision and threads of commands that compute without a training config.
 void describe_compute(JsonFields& fields, std::string& device, PrecisionKind& precision, int64_t& threads);

@@ -8,7 +8,6 @@
 
 #include "base/document_kind.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_fields.h"
 #include "base/json_override.h"
 #include "core/config/config.h"
@@ -102,7 +101,8 @@ Config parse_config(std::string_view text, std::string_view source, std::span<co
 }
 
 Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  return parse_config(read_file(path, kLargestOverridden), path.string(), overrides);
+  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kTrainingConfig);
+  return parse_config(text, path.string(), overrides);
 }
 
 ModelUse use_of(const ModelConfig& model, std::span<const std::string> overrides, std::string_view given) {

@@ -143,8 +143,7 @@ std::optional<EvaluationJob::Unfilled> EvaluationJob::unfilled_memory() const {
   if (settings_.recompute || split_.examples || !begins_.empty()) return std::nullopt;
   std::optional<Unfilled> most;
   for (const EvaluationPass& pass : passes_) {
-    int64_t longest = 0;
-    for (const Lane& lane : pass.plan.group(0)) longest = std::max(longest, lane.rows());
+    const int64_t longest = pass.plan.longest_lane();
     if (longest <= pass.use.mem_len && (!most || pass.use.mem_len > most->mem_len))
       most = Unfilled{.stream = longest, .mem_len = pass.use.mem_len};
   }

@@ -35,6 +35,12 @@ std::vector<Lane> EvaluationPlan::group(int64_t index) const {
   return lanes;
 }
 
+int64_t EvaluationPlan::longest_lane() const {
+  int64_t longest = 0;
+  for (const Lane& lane : group(0)) longest = std::max(longest, lane.rows());
+  return longest;
+}
+
 EvaluationPlan plan_blocks(int64_t tokens, int64_t lanes, int64_t tgt_len, int64_t max_tokens) {
   const int64_t block = tokens / lanes;
   int64_t rows = std::max<int64_t>(block - 1, 0);

@@ -42,6 +42,7 @@ class EvaluationPlan {
   int64_t rows() const { return extents_.rows; }  // that lanes lie in
   int64_t scored_rows() const { return extents_.scored_rows; }
   std::vector<Lane> group(int64_t index) const;  // B lanes; those there are not are empty
+  int64_t longest_lane() const;                  // rows of it, in the first group
 
  private:
   Extents extents_;

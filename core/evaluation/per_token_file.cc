@@ -6,6 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/document_kind.h"
 #include "base/json_text.h"
 #include "data_pipeline/hdf5/row.h"
 #include "data_pipeline/hdf5_memory_file.h"
@@ -166,7 +167,10 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
 }
 
 PerTokenLosses read_per_token_file(const std::filesystem::path& path) {
-  if (!path_exists(path)) throw DataError("{}: the file is missing", path.string());
+  const std::string found = describe_path(path);
+  if (found.empty()) throw DataError("{}: the file is missing", path.string());
+  if (found != kHdf5File)
+    throw DataError("{}: expected losses, as segue eval --per-token writes them, found {}", path.string(), found);
   return read_per_token_file(Hdf5Bytes(path));
 }
 

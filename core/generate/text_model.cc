@@ -43,7 +43,7 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
       stored_(next_token_model(checkpoint)),
       lengths_(lengths_of(stored_, options.lengths, source, names)),
       tokenizer_(read_tokenizer(checkpoint)),
-      queue_(choose_device(options.device, option_name(names, "device")), static_cast<int>(options.threads)),
+      queue_(usable_device(options.device, option_name(names, "device")), static_cast<int>(options.threads)),
       model_(stored_.model, stored_.vocab_size),
       parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, queue_.device())),
       arena_(queue_.device()) {

@@ -158,8 +158,7 @@ void refuse_other_directories(const std::filesystem::path& path) {
   const bool is_of_run = path_exists(path / "config.json") && !path_exists(path / kManifestName);
   if (is_of_run) return;
   const std::string found = describe_path(path);
-  throw DataError("{}: expected the directory of a run, found {}", path.string(),
-                  found.empty() ? "no config.json" : found);
+  throw DataError("{}: expected the directory of a run, found {}", path.string(), found.empty() ? "nothing" : found);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ class Trainer {
   void log_plan() const;
   void log_segments() const;
   void log_memory(int64_t activations);
+  void log_evaluated_streams() const;
   TrainingParts parts() { return {parameters_, optimizer_, groups_, state_}; }
 
   const Config& config_;

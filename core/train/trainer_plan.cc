@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/memory_limit.h"
 #include "base/text.h"
 #include "core/model/reach.h"
 #include "core/train/stages.h"
@@ -18,6 +19,12 @@ void Trainer::log_memory(int64_t activations) {
                human_bytes(memory.total()), name_of(queue_.device()), human_bytes(memory.weights),
                human_bytes(memory.gradients), human_bytes(memory.optimizer), human_bytes(memory.segment_memory),
                human_bytes(memory.activations));
+  if (queue_.device().is_cuda()) return;  // which refuses what it has no room for
+  int64_t of_host = 0;
+  for (const std::string& rank : job_.gather(fmt::format("{} {}", job_.host(), memory.total())))
+    if (const size_t end = rank.rfind(' '); rank.substr(0, end) == job_.host()) of_host += std::stoll(rank.substr(end));
+  const std::string complaint = complaint_of_memory(of_host, remedy_for_memory(config_));
+  if (!complaint.empty()) warn("training takes " + complaint);
 }
 
 // Steps end where a text does; and what is written is learned through a later segment of the same step.
@@ -42,6 +49,22 @@ void Trainer::log_segments() const {
                  human_count(segments), text, left);
 }
 
+// Such an evaluation would tell little of what memory is worth.
+void Trainer::log_evaluated_streams() const {
+  const EvaluationConfig& evaluation = config_.evaluation;
+  if (evaluation.interval == 0 || dataset_.split_info(evaluation.split).examples) return;
+  if (!document_boundary(config_, dataset_).empty()) return;
+  const int64_t longest = evaluation_plan(config_, dataset_).longest_lane();
+  const int64_t mem_len = evaluation_mem_len(config_);
+  if (longest > mem_len) return;
+  warn(
+      fmt::format("evaluation.batch_size: the longest of {} in split {} has {}, no more than the memory of {}, which "
+                  "is never full: "
+                  "lower it{}",
+                  counted(evaluation.batch_size, "stream"), evaluation.split, counted(longest, "token"), mem_len,
+                  evaluation.max_tokens > 0 ? " or raise evaluation.max_tokens" : ""));
+}
+
 void Trainer::log_plan() const {
   const int64_t streams = config_.training.batch_size;
   const std::string shares =
@@ -59,6 +82,7 @@ void Trainer::log_plan() const {
                dataset_.vocabulary(), config_.model.objective.is_masked() ? " and a mask token" : "",
                counted(streams, "stream"), tokens, scored, shares, reach ? counted(*reach, "token") : "without limit");
   log_segments();
+  log_evaluated_streams();
   if (config_.schedule.warmup_step >= config_.training.max_step)
     warn(fmt::format(
         "schedule.warmup_step: a warm-up of {} is not over when training ends, after {}: the schedule's learning "

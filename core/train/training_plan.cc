@@ -1,6 +1,8 @@
 // Sums of sizes. The parts of a rank are made as training makes them; memory that is never touched costs nothing.
 #include "core/train/training_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/file.h"
@@ -196,6 +198,16 @@ void check_fit(const Config& config, const Dataset& dataset) {
   if (!dataset.split_info(config.evaluation.split).examples)
     check_split(config.evaluation.split, config.evaluation.batch_size);
   check_evaluated_targets(config, dataset);
+}
+
+std::string remedy_for_memory(const Config& config) {
+  const TrainingConfig& training = config.training;
+  std::string lower =
+      fmt::format("training.tgt_len ({}) or model.mem_len ({})", training.tgt_len, config.model.mem_len);
+  if (training.batch_size > 1) lower = fmt::format("training.batch_size ({}), {}", training.batch_size, lower);
+  if (training.batch_size > training.batch_chunk)
+    lower += fmt::format(", or raise training.batch_chunk ({})", training.batch_chunk);
+  return "lower " + lower;
 }
 
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks) {

@@ -68,6 +68,9 @@ Dataset dataset_of(const DataConfig& config);
 // learned: no target is scored, or the learning rate is 0 throughout. Reads marks as far as the first that is scored.
 void check_fit(const Config& config, const Dataset& dataset);
 
+// What of a config to change for less memory: "lower training.batch_size (64), ...".
+std::string remedy_for_memory(const Config& config);
+
 // Plans a job of `ranks` without running it: nothing is drawn, read or filled. Activations are those of the CPU's
 // kernels, which differ from a GPU's in what attention needs besides.
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks);

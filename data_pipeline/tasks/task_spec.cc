@@ -6,7 +6,6 @@
 
 #include "base/document_kind.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json_override.h"
 #include "data_pipeline/token_type.h"
 
@@ -155,7 +154,7 @@ TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::sp
 }
 
 TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  const std::string text = read_file(path, kLargestOverridden);
+  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kTask);
   const std::string source = path.string();
   check_document_kind<ConfigError>(parse_json<ConfigError>(text, source), source, DocumentKind::kTask);
   return parse_task_spec(text, source, overrides);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memory_limit.h"
 #include "base/text.h"
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
@@ -27,9 +28,18 @@ std::string buckets_text(int64_t buckets, double mebibytes) {
   return buckets == 1 ? "one bucket" : fmt::format("{} buckets of about {:g} MiB", buckets, mebibytes);
 }
 
+// Where hosts are not known, every rank is taken to have one of its own.
+int64_t bytes_of_first_host(const TrainingPlan& plan, const std::vector<RankPlace>& places) {
+  int64_t bytes = 0;
+  for (size_t rank = 0; rank < places.size(); ++rank)
+    if (rank == 0 || (!places[rank].host.empty() && places[rank].host == places.front().host))
+      bytes += plan.ranks[rank].memory.total();
+  return bytes;
+}
+
 }  // namespace
 
-std::string describe_training(const Config& config, const std::vector<std::string>& places) {
+std::string describe_training(const Config& config, const std::vector<RankPlace>& places, Device device) {
   const auto ranks = static_cast<int>(places.size());
   const int64_t vocab_size = config.data.vocab_size > 0 ? config.data.vocab_size : dataset_of(config.data).vocabulary();
   const TrainingPlan plan = plan_training(config, vocab_size, ranks);
@@ -39,13 +49,17 @@ std::string describe_training(const Config& config, const std::vector<std::strin
   text += fmt::format("{:>4}{:>9}{:>11}{:>11}{:>11}{:>11}{:>12}{:>11}\n", "rank", "streams", "weights", "gradients",
                       "optimizer", "memory", "activations", "total");
   for (size_t rank = 0; rank < places.size(); ++rank) text += row_of(rank, plan.ranks[rank]);
-  if (!places.front().empty()) text += '\n';
+  if (!places.front().host.empty()) text += '\n';
   for (size_t rank = 0; rank < places.size(); ++rank)
-    if (!places[rank].empty()) text += fmt::format("rank {} on {}\n", rank, places[rank]);
+    if (const RankPlace& place = places[rank]; !place.host.empty())
+      text += fmt::format("rank {} on {} {}\n", rank, place.host, place.processors);
   if (ranks > 1)
     text += fmt::format("\nEach rank sends {} a step, in {}{}.\n", human_bytes(plan.bytes_sent),
                         buckets_text(plan.buckets, config.training.bucket_mb),
                         config.optimizer.shard ? ", and gets back the weights that others have updated" : "");
+  if (device.is_cuda()) return text;
+  const std::string complaint = complaint_of_memory(bytes_of_first_host(plan, places), remedy_for_memory(config));
+  if (!complaint.empty()) text += fmt::format("\nTraining takes {}.\n", complaint);
   return text;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/unfinished_output.h"
@@ -172,7 +173,7 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
   const std::shared_ptr<Logger> logger = make_job_logger(job, quiet);
   std::optional<LongWork> starting(std::in_place, job, "starting");
   check_build(job);
-  kernels::Queue queue(choose_device(given.device, "--device", job.local_rank()), static_cast<int>(given.threads));
+  kernels::Queue queue(usable_device(given.device, "--device", job.local_rank()), static_cast<int>(given.threads));
   if (job.is_first()) warn_of_threads("--threads", given.threads, *logger);
   const Checkpoint checkpoint = checkpoint_of(given, job, *logger);
   const EvaluationSettings settings = complete(given, checkpoint);
@@ -213,6 +214,10 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
                  bytes.text(queue.device(),
                             name_of_memory(evaluation.trained().model, keeps_kv_cache(settings.kept(), pass.use))),
                  job.size() > 1 ? ", of the first rank" : "");
+    if (queue.device().is_cuda()) return;
+    const std::string complaint =
+        complaint_of_memory(bytes.total(), fmt::format("lower --batch-size ({})", settings.batch_size));
+    if (!complaint.empty()) logger->warn("the evaluation takes {}", complaint);
   };
   const std::vector<PassResult> results = evaluation.run(files ? files->directory() : output, say_bytes,
                                                          [&](int64_t tokens) { progress.advance_to(tokens); });

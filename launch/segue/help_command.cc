@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "launch/segue/command_tree.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
+#include "launch/segue/usage_error.h"
 
 namespace segue {
 
@@ -31,9 +31,7 @@ const CLI::App& find_command(const CLI::App& app, const std::vector<std::string>
     const std::vector<const CLI::App*> commands = commands_of(*found);
     const std::vector<std::string> names = names_of(commands);
     const auto at = std::find(names.begin(), names.end(), word);
-    if (at == names.end())
-      throw UsageError("help: unknown command {}{}", word,
-                       did_you_mean(nearest_word(word, {names.begin(), names.end()})));
+    if (at == names.end()) throw UsageError("help: {}", unknown_command(word, names));
     found = commands[static_cast<size_t>(at - names.begin())];
   }
   return *found;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/directory_content.h"
+#include "base/document_kind.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
@@ -279,6 +281,10 @@ void run_inspect(const InspectOptions& options) {
   check_read(options, is_config);
   if (is_config) return inspect_config(options);
   if (holds_checkpoints(path)) return inspect_checkpoint(options);
+  const std::vector<DirectoryKind> kinds = kinds_in(path);
+  if (std::ranges::find(kinds, DirectoryKind::kDataset) == kinds.end())
+    throw UsageError("{}: expected a dataset, a run, a checkpoint or a config, found {}", options.path,
+                     describe_path(path));
   inspect_dataset(options);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cpu_quota.h"
 #include "base/cuda.h"
+#include "base/document_kind.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "core/checkpoint/shared_checkpoint.h"
@@ -79,7 +80,10 @@ std::string resuming_command(const std::filesystem::path& run) {
 
 // `--resume RUN` names the run as `--run RUN` does.
 TrainOptions understood(TrainOptions options) {
-  if (options.config.empty() || !is_run(options.config)) return options;
+  if (options.config.empty()) return options;
+  if (options.resume && std::filesystem::is_directory(options.config) && !is_run(options.config))
+    throw UsageError("--resume {}: expected a run, found {}", options.config, describe_path(options.config));
+  if (!is_run(options.config)) return options;
   if (!options.resume)
     throw UsageError("{}: expected a config file, found a run; continue it with: {}", options.config,
                      resuming_command(options.config));
@@ -306,13 +310,7 @@ TrainingOutcome train(const Config& config, const Dataset& dataset, const RunDir
   starting.reset();
   return trainer.run(stop);
 } catch (const OutOfMemoryError& error) {
-  const TrainingConfig& training = config.training;
-  std::string advice =
-      fmt::format("training.tgt_len ({}) or model.mem_len ({})", training.tgt_len, config.model.mem_len);
-  if (training.batch_size > 1) advice = fmt::format("training.batch_size ({}), {}", training.batch_size, advice);
-  if (training.batch_size > training.batch_chunk)
-    advice += fmt::format(", or raise training.batch_chunk ({})", training.batch_chunk);
-  throw DeviceError("{}; lower {}", error.what(), advice);
+  throw DeviceError("{}; {}", error.what(), remedy_for_memory(config));
 }
 
 // The first rank holds the run's directory for all.
@@ -340,17 +338,20 @@ void check_plan(const TrainOptions& options, const RunDirectory& run, const Conf
 // Says what training would do, in a job of the ranks that there are or of as many as asked for.
 void dry_run(const TrainOptions& options, const RunDirectory& run, const Config& config, Device device, Job& job,
              Logger& logger) {
-  std::vector<std::string> places =
-      job.gather(fmt::format("{} {}", job.host(), device.is_cuda() ? name_of(device) : "cores " + usable_cores()));
+  const std::vector<std::string> hosts = job.gather(job.host());
+  const std::vector<std::string> processors =
+      job.gather(device.is_cuda() ? name_of(device) : "cores " + usable_cores());
+  std::vector<RankPlace> places(hosts.size());
+  for (size_t rank = 0; rank < places.size(); ++rank) places[rank] = {hosts[rank], processors[rank]};
   if (options.ranks) {
     if (job.size() > 1) throw UsageError("--ranks: this job has {} ranks already", job.size());
-    places.assign(static_cast<size_t>(*options.ranks), "");
+    places.assign(static_cast<size_t>(*options.ranks), {});
   }
   check_shares(config, static_cast<int>(places.size()));
   compute_of(config.model, config.training.precision, device);
   check_communicator(job, device, config.training);
   check_plan(options, run, config, job, logger);
-  const std::string text = describe_training(config, places);
+  const std::string text = describe_training(config, places, device);
   if (job.is_first()) fmt::print("{}", text);
 }
 
@@ -406,7 +407,8 @@ TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, co
     return TrainingOutcome::kFinished;
   }
   check_shares(config, job.size());
-  kernels::Queue queue(device, static_cast<int>(training.threads));
+  kernels::Queue queue(usable_device(training.device, "training.device", job.local_rank()),
+                       static_cast<int>(training.threads));
   if (job.is_first()) warn_of_threads("training.threads", training.threads, *logger);
   const std::unique_ptr<Collectives> collectives = open_collectives(job, device, training, *logger);
   queue.watch_with([&ranks = *collectives](double seconds) { ranks.check_progress(seconds); });

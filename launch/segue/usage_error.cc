@@ -2,10 +2,12 @@
 #include "launch/segue/usage_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -45,11 +47,32 @@ constexpr std::array kOtherNames{
     OtherName{"training", "train"},   OtherName{"valid", "eval"},         OtherName{"validate", "eval"},
     OtherName{"visualize", "report"}, OtherName{"write", "generate"}};
 
-std::string nearest_command(const std::string& word, const std::vector<std::string>& commands) {
-  const auto* const other = std::ranges::find(kOtherNames, word, &OtherName::name);
-  if (other != kOtherNames.end() && std::ranges::find(commands, other->command) != commands.end())
-    return did_you_mean(other->command);
-  return nearest(word, commands);
+// A flag without its value, or one that was given too often; empty where it is neither.
+std::string describe_count(const CLI::App& command, std::string_view what) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (!what.starts_with(name + ": ")) continue;
+    const int most = option->get_items_expected_max();
+    if (option->count() > static_cast<size_t>(most))
+      return fmt::format("{}: expected {}, found {}", name, most == 1 ? "it once" : fmt::format("{} at most", most),
+                         option->count());
+    if (option->get_type_size() > 0)
+      return fmt::format("{}: expected {} behind it, found nothing", name, option->get_type_name());
+  }
+  return {};
+}
+
+// "--mask excludes --json", in the words of other errors; empty where it says neither.
+std::string describe_pair(std::string_view what) {
+  const auto parts = [what](std::string_view verb) -> std::optional<std::array<std::string_view, 2>> {
+    const size_t at = what.find(verb);
+    if (at == std::string_view::npos) return std::nullopt;
+    return std::array{what.substr(0, at), what.substr(at + verb.size())};
+  };
+  if (const auto flags = parts(" excludes "))
+    return fmt::format("{} and {}: expected one of them", flags->at(0), flags->at(1));
+  if (const auto flags = parts(" requires ")) return fmt::format("{}: expected {} with it", flags->at(0), flags->at(1));
+  return {};
 }
 
 // "mem_len" of "--mem-len".
@@ -120,8 +143,7 @@ std::string describe_unknown(const CLI::App* app, const std::vector<std::string>
   const CLI::App* command = innermost(app);
   const std::string place = command == app ? "" : command->get_name() + ": ";
   const std::vector<std::string> commands = names_of(commands_of(*command));
-  if (!commands.empty() && !is_flag(words.front()))
-    return fmt::format("{}unknown command {}{}", place, words.front(), nearest_command(words.front(), commands));
+  if (!commands.empty() && !is_flag(words.front())) return place + unknown_command(words.front(), commands);
   const auto flag = std::find_if(words.begin(), words.end(), is_flag);
   if (flag != words.end()) return describe_unknown_flag(*command, place, flag->substr(0, flag->find('=')));
   const std::string stray = stray_override(*command, words);
@@ -141,6 +163,9 @@ std::string typed(const CLI::App& command) {
   return text;
 }
 
+// "a spec", "files"
+std::string one_or_more(const std::string& name) { return name.ends_with('s') ? name : "a " + name; }
+
 // What is missing, with all that there is already; empty where that is a command.
 std::string describe_missing(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
@@ -149,9 +174,13 @@ std::string describe_missing(const CLI::App& command) {
     const bool has_flag = option->nonpositional();
     const std::string name = has_flag ? fmt::format("{} {}", option->get_name(), value) : value;
     return fmt::format("{}: expected {}, as in: {} {}", command.get_name(),
-                       has_flag ? option->get_name() : fmt::format("a {}", option->get_name()), typed(command), name);
+                       has_flag ? option->get_name() : one_or_more(option->get_name()), typed(command), name);
   }
-  return {};
+  const std::vector<std::string> commands = names_of(commands_of(command));
+  if (commands.empty()) return {};
+  return fmt::format("{}expected a command, one of {}, as in: {} {}",
+                     command.get_parent() == nullptr ? "" : command.get_name() + ": ", fmt::join(commands, ", "),
+                     full_name(command), commands.front());
 }
 
 }  // namespace
@@ -166,6 +195,14 @@ std::string stray_override(const CLI::App& command, std::vector<std::string> wor
   return {};
 }
 
+std::string unknown_command(const std::string& word, const std::vector<std::string>& commands) {
+  const auto* const other = std::ranges::find(kOtherNames, word, &OtherName::name);
+  const bool is_known = other != kOtherNames.end() && std::ranges::find(commands, other->command) != commands.end();
+  const std::string meant = is_known ? did_you_mean(other->command) : nearest(word, commands);
+  return fmt::format("unknown command {}{}", word.empty() ? "\"\"" : word,
+                     meant.empty() ? fmt::format("; expected one of {}", fmt::join(commands, ", ")) : meant);
+}
+
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const std::vector<std::string> unknown = app->remaining(true);
   const auto is = [&error](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
@@ -173,6 +210,8 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   std::string what;
   if ((is_missing || is(CLI::ExitCodes::ExtrasError)) && !unknown.empty()) what = describe_unknown(app, unknown);
   if (is_missing && what.empty()) what = describe_missing(*innermost(app));
+  if (is(CLI::ExitCodes::ArgumentMismatch)) what = describe_count(*innermost(app), error.what());
+  if (is(CLI::ExitCodes::ExcludesError) || is(CLI::ExitCodes::RequiresError)) what = describe_pair(error.what());
   if (what.empty()) what = error.what();
   return "segue: " + visible_line(what) + "; --help tells what there is\n";
 }

@@ -7,6 +7,9 @@
 
 namespace segue {
 
+// "unknown command trian; did you mean train?", or which there are where none is near.
+std::string unknown_command(const std::string& word, const std::vector<std::string>& commands);
+
 // The error for an unknown command or flag: the word, and the one that was probably meant.
 std::string usage_error(const CLI::App* app, const CLI::Error& error);
 

@@ -74,8 +74,9 @@ TEST_F(DatasetTest, AWholeDatasetVerifiesAndLeavesNothingOpen) {
 TEST_F(DatasetTest, AMissingDatasetOrSplit) {
   EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_ / "absent"); }),
             (directory_ / "absent").string() + ": there is no such dataset");
-  EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_.path()); }),
-            directory_.path().string() + ": not a dataset: manifest.json is missing");
+  make_directories(directory_ / "empty");
+  EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_ / "empty"); }),
+            (directory_ / "empty").string() + ": not a dataset: manifest.json is missing; found an empty directory");
   EXPECT_EQ(message_of<DataError>([this] { Dataset(path_).split("valid"); }),
             path_.string() + ": expected a split \"valid\", found only train");
 }

@@ -35,8 +35,11 @@ TEST_F(PrepareFailureTest, SourcesThatAreNotThereOrNotUsable) {
   write_text(directory_ / "empty", "");
   EXPECT_EQ(refusal<DataError>({.output = output_, .train = {text_}, .valid = {directory_ / "empty"}}),
             name("empty") + ": the file is empty");
-  EXPECT_EQ(refusal<DataError>({.output = output_, .train = {directory_.path()}}),
-            directory_.path().string() + ": expected a regular file");
+  EXPECT_EQ(
+      refusal<DataError>({.output = output_, .train = {directory_.path()}}),
+      fmt::format("{0}: expected a file, found a directory of other files, such as empty; name the files in it, as "
+                  "in: {0}/*.txt",
+                  directory_.path().string()));
   EXPECT_EQ(
       refusal<DataError>({.output = output_, .train = {text_}, .format = SourceFormat::kUInt16}),
       text_.string() + ": expected whole tokens of 2 bytes, found 9 bytes: the file is cut off or of another type");

@@ -80,9 +80,27 @@ def test_config(program):
 
 def test_command_line(program):
     """What was meant, of commands, flags and words alike; flags that are missing by their names."""
+    os.makedirs(program.path("empty"), exist_ok=True)
+    shutil.copytree(program.path("run"), program.path("runs", "copy"), dirs_exist_ok=True)
     for arguments, says in (
             (("trian", "run.json", "--run", "r1"), "unknown command trian; did you mean train?"),
             (("bench", "stpe"), "bench: unknown command stpe; did you mean step?"),
+            (("nothing-like-it",), "unknown command nothing-like-it; expected one of "),
+            (("",), 'unknown command ""; expected one of '),
+            (("help", "bench", "nothing"), "help: unknown command nothing; expected one of gemm"),
+            (("bench",), "bench: expected a command, one of gemm"),
+            (("eval", "--checkpoint"), "--checkpoint: expected DIR behind it, found nothing"),
+            (("eval", "--checkpoint", "a", "--tgt-len"), "--tgt-len: expected INT behind it, found nothing"),
+            (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found 2"),
+            (("train", "run.json", "--set"), "--set: expected KEY=VALUE behind it, found nothing"),
+            (("inspect", "run.json", "--json", "--mask", "a.svg"), "--mask and --json: expected one of them"),
+            (("inspect", "run.json", "--products"), "--products: expected --json with it"),
+            (("paired-difference",), "paired-difference: expected files, as in"),
+            (("train", "--resume", "empty"), "--resume empty: expected a run, found an empty directory"),
+            (("train", "--resume", "runs"), "--resume runs: expected a run, found a directory of runs, such as runs/copy"),
+            (("inspect", "empty"), "empty: expected a dataset, a run, a checkpoint or a config, found an empty directory"),
+            (("inspect", "runs"), "runs: expected a dataset, a run, a checkpoint or a config, found a directory of runs"),
+            (("prepare", "--tokenizer", "bpe", "--output", "d1"), "did you mean sentencepiece, with --model FILE"),
             (("eval", "--memlen", 5), "eval: unknown flag --memlen; did you mean --mem-len?"),
             (("eval", "--memlen=5"), "eval: unknown flag --memlen; did you mean --mem-len?"),
             (("generate", "--topp", 5), "generate: unknown flag --topp; did you mean --top-p?"),
@@ -121,7 +139,7 @@ def test_full_output(program):
 def test_device(program):
     file = config(program)
     for override, code, says in (
-            ("training.device=cuda:99", DEVICE, []),
+            ("training.device=cuda:99", DEVICE, ["training.device cuda:99: "]),
             ("training.device=gpu", CONFIG, ["training.device", '"cuda:N"', '"gpu"']),
             ("training.device=cuda:x", CONFIG, ["training.device", '"cuda:x"']),
             ("training.precision=fp16", CONFIG, ["training.precision", '"bf16"', '"fp16"'])):
@@ -263,6 +281,23 @@ def test_files_of_other_commands(program):
         code = DATA if command == ("report",) else CHECKPOINT
         refused(program, code, *command, "text", says=["text: expected", "found a dataset, which"])
     refused(program, CHECKPOINT, "generate", "--checkpoint", "theirs", "--prompt", "a", says=[names[theirs]])
+    others = {"book.txt": "text, which segue prepare reads", "some.h5": "an HDF5 file", "empty.json": "an empty file",
+              "none": "an empty directory", "bytes": "a file of another format"}
+    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("bytes", bytes(range(99)))):
+        program.write(name, content)
+    os.makedirs(program.path("none"), exist_ok=True)
+    for other, found in others.items():
+        for own, command in readers.items():
+            refused(program, CONFIG, *command, other, says=[f"{other}: expected {names[own].split(',')[0]}, found {found}"])
+        refused(program, DATA, "report", other, says=[f"{other}: expected the directory of a run, found {found}"])
+        refused(program, CHECKPOINT, "generate", "--checkpoint", other, "--prompt", "a", says=[f"one checkpoint, found {found}"])
+        if other != "some.h5":
+            refused(program, DATA, "paired-difference", other, other,
+                    says=[f"{other}: expected losses, as segue eval --per-token writes them, found {found}"])
+    refused(program, DATA, "prepare", "--input", "none", "--output", "d1",
+            says=["none: expected a file, found an empty directory; name the files in it, as in: none/*.txt"])
+    refused(program, DATA, "train", config(program), "--set", "data.path=none", "--run", "new",
+            says=["none: not a dataset: manifest.json is missing; found an empty directory"])
     refused(program, CONFIG, "report", "theirs", says=["theirs/config.json: expected a training config", names[theirs]])
     program.run("train", training, "--run", "begun", "--set", "training.max_step=2", "--quiet")
     refused(program, DATA, "report", "begun/checkpoints/step-00000002", says=["found a checkpoint"])

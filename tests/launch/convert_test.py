@@ -153,7 +153,7 @@ def test_import_with_tokenizer(program):
             (("--data", "bytes"), DATA, "bytes: expected a vocabulary of 40, that of the weights in model.safetensors, found one of 256 (byte)"),
             (("--tokenizer", "none.txt"), FILE, "none.txt: "), (("--tokenizer", "text.pt"), DATA, "text.pt: expected text, found"),
             (("--tokenizer", "words.txt", "--encoding", "gpt2"), USAGE, "--encoding: expected --tokenizer tiktoken, found word"),
-            (("--tokenizer", "words.txt", "--data", "words"), USAGE, "excludes"), (("--eos", "line"), USAGE, "--tokenizer")):
+            (("--tokenizer", "words.txt", "--data", "words"), USAGE, "expected one of them"), (("--eos", "line"), USAGE, "--tokenizer")):
         refused(program, code, "import", "--model", "model.safetensors", "--args", "args.json", *arguments, "--output", "none", says=[says],
                 leaves_nothing_at="none/")
 

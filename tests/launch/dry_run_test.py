@@ -56,6 +56,15 @@ def test_many_ranks_start(job):
     check([line["step"] for line in metrics(job.path("twelve")) if "evaluation" in line] == [2], "no evaluation")
 
 
+def test_memory_that_is_not_there(job):
+    """A plan of more than this machine has says so and what to lower; one that fits says nothing."""
+    planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run")
+    check("Training takes" not in planned, planned)
+    huge = [word for key in ("model.d_model=16384", "model.d_inner=262144", "model.n_layer=64") for word in ("--set", key)]
+    planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run", *huge)
+    check("\nTraining takes " in planned and "of memory, but " in planned and "; lower training." in planned, planned[-500:])
+
+
 def main():
     require("mpirun")
     job = Job()
@@ -64,6 +73,7 @@ def main():
     job.run("train", "config.json", "--run", "run", "--quiet")
     test_refuses_what_training_refuses(job)
     test_many_ranks_start(job)
+    test_memory_that_is_not_there(job)
 
 
 main()

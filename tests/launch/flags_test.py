@@ -33,7 +33,7 @@ def test_bounds(program):
             (("report", ""), 'runs: expected DIR, found ""'),
             (("prepare", "--output", "none", "--input", ""), '--input: expected '),
             (("train", "none.json", "--ranks", 2), "--dry-run"),
-            (("generate", "--checkpoint", "none", "--score", "a", "--stop", "b"), "--stop excludes --score"),
+            (("generate", "--checkpoint", "none", "--score", "a", "--stop", "b"), "--stop and --score: expected one of them"),
             (("inspect", "none.json", "--vocab-size", 1), "--vocab-size: expected an integer >= 2"),
             (("prepare", "--compress", 10, "--output", "none"), '--compress: expected an integer >= 0 and <= 9, found "10"')):
         refused(program, USAGE, *arguments, says=[says])

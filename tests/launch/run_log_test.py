@@ -109,6 +109,15 @@ def test_unknown_words():
         check(errors.count(says) == warned, f"evaluation on words-{least}: {errors}")
 
 
+def test_evaluation_of_short_streams():
+    """Streams that end before the memory is full are told once, before they are trained towards."""
+    memory = {**TINY_MODEL, "mem_len": 500}
+    errors = train("short", config("short", model=memory, training={"max_step": 1}))
+    check(errors.count("no more than the memory of 500, which is never full: lower it") == 1, errors)
+    errors = train("long", config("long", training={"max_step": 1}))
+    check("never full" not in errors, errors)
+
+
 def test_time_left():
     """Evaluations and saves count as soon as one of them has been seen; before that they are named."""
     errors = train("left", config("left", training={"max_step": 40, "log_interval": 8}, checkpoint={"interval": 12}))
@@ -167,6 +176,6 @@ def test_threads():
 
 
 for test in (test_smoke_run, test_made_by, test_last_evaluation, test_longer_run, test_run_that_is_over,
-             test_unknown_words, test_time_left, test_times_of_day, test_failed_training, test_threads):
+             test_unknown_words, test_evaluation_of_short_streams, test_time_left, test_times_of_day, test_failed_training, test_threads):
     test()
 print("run_log_test: passed")

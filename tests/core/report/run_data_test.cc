@@ -97,8 +97,7 @@ TEST_F(RunTest, OneThatHasJustBegunIsRead) {
 
 TEST_F(RunTest, AnotherDirectoryIsRefused) {
   const std::string path = (directory_ / "none").string();
-  EXPECT_EQ(message_of<DataError>([&] { read_run(path); }),
-            path + ": expected the directory of a run, found no config.json");
+  EXPECT_EQ(message_of<DataError>([&] { read_run(path); }), path + ": expected the directory of a run, found nothing");
 }
 
 TEST_F(RunTest, WhatIsFoundInsteadIsNamed) {
