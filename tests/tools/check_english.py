@@ -17,7 +17,6 @@ MOST_LONG = 0.12  # of the sentences of a page
 MOST_SEMICOLONS = 0.10  # for each sentence
 # Pages not yet rewritten, each with its present measures as its limits. One that meets the limits above must leave.
 PENDING = {
-    "CONTRIBUTING.md": (0.12, 0.35),
     "benchmarks/README.md": (0.20, 0.31),
     "configs/README.md": (0.17, 0.43),
     "docs/architecture.md": (0.12, 0.11),
