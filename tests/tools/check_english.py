@@ -17,7 +17,6 @@ MOST_LONG = 0.12  # of the sentences of a page
 MOST_SEMICOLONS = 0.10  # for each sentence
 # Pages not yet rewritten, each with its present measures as its limits. One that meets the limits above must leave.
 PENDING = {
-    "benchmarks/README.md": (0.20, 0.31),
     "docs/architecture.md": (0.12, 0.11),
     "docs/decisions.md": (0.16, 0.28),
     "docs/formats.md": (0.12, 0.23),
