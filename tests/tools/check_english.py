@@ -22,7 +22,6 @@ PENDING = {
     "docs/formats.md": (0.12, 0.23),
     "docs/guide.md": (0.23, 0.22),
     "docs/numerics.md": (0.23, 0.36),
-    "launch/cluster/README.md": (0.19, 0.22),
 }
 # Whose dot ends no sentence.
 ABBREVIATION = re.compile(r"(?:^|[ (\[])(?:e\.g|i\.e|cf|vs|al|approx|[Ff]ig|[Ee]q|[Ss]ec|No|\.\.)\.$")
