@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 
-# What is not said, where (a prefix of the path; "" is everywhere), and what is said in its place.
+# Pages in plain English, where a common word stands for one that is the project's alone or old.
+PLAIN = ("README.md", "CONTRIBUTING.md", "configs/README.md", "benchmarks/README.md", "launch/cluster/README.md")
+# What is not said, where (prefixes of the path; "" is everywhere), and what is said in its place.
 GLOSSARY = [
     (r"\bkernels::Stream\b|\bRandomStream\b|residual stream", "",
      "a stream is a stream of text; a device has a queue, a layer a residual, a draw a random sequence"),
@@ -19,6 +21,14 @@ GLOSSARY = [
     (r"(?i)\bno one foresaw\b|\bunforeseen\b", "", "unexpected error"),
     (r"(?i)\ba defect of the program\b", "", "internal error"),
     (r"(?i)\b(?:document|documents') borders?\b|document_border\b|document-border\b", "", "document boundary"),
+    (r"(?i)\btwins?\b", PLAIN, "memory-free baseline"),
+    (r"(?i)\btold from\b", PLAIN, "differs significantly from"),
+    (r"(?i)\bby turns\b", PLAIN, "in alternation"),
+    (r"(?i)\banew\b", PLAIN, "again"),
+    (r"(?i)\bshall\b", PLAIN, "must, should or will"),
+    (r"(?i)\bdropouts\b", PLAIN, "dropout"),
+    (r"(?i)\bturned by\b", PLAIN, "rotated by: queries and keys"),
+    (r"(?i)\bdrawn (?:blocks?|positions?|orders?)\b", PLAIN, "random"),
 ]
 # Where an old name stands on purpose: the tables of what was renamed, their tests, what was measured, and this file.
 EXCEPTIONS = ("CHANGELOG.md", "base/json_paths.cc", "benchmarks/results/", "core/attention/learned_position.cc",
