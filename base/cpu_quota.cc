@@ -1,4 +1,5 @@
-// Version 2 has one file, "QUOTA PERIOD" in microseconds or "max PERIOD"; version 1 has two, and -1 for no quota.
+// Control groups of version 2 have one file, "QUOTA PERIOD" in microseconds or "max PERIOD". Those of version 1 have
+// two, with -1 for no quota.
 #include "base/cpu_quota.h"
 
 #include <fmt/format.h>

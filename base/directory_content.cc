@@ -1,4 +1,4 @@
-// Kinds of directories by names, kinds of files by how they begin.
+// A directory is told by the names in it, a file by its first bytes.
 #include "base/directory_content.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Kinds by the keys that none of the others has.
+// A document is told by a key that no other kind has.
 #include "base/document_kind.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The types of the standard library's exceptions.
+// What is thrown by the standard library, as errors of Segue.
 #include "base/error.h"
 
 #include <exception>

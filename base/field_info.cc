@@ -1,4 +1,4 @@
-// What is said of a key, in words.
+// The words that messages, help and the schema use for a key.
 #include "base/field_info.h"
 
 #include <fmt/format.h>

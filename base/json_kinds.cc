@@ -1,4 +1,4 @@
-// Refuses what the kind beside it does not read.
+// Refuses keys of a config that the kind beside them does not read.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

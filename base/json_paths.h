@@ -1,4 +1,4 @@
-// Which key of a described struct was meant by one it does not know.
+// Suggests which key of a described struct was meant by an unknown one.
 #pragma once
 
 #include <optional>

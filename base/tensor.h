@@ -1,4 +1,4 @@
-// Shapes, element types, and the non-owning tensor views that every floor passes around.
+// Shapes, element types, and the non-owning tensor views that every module passes around.
 #pragma once
 
 #include <array>

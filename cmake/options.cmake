@@ -23,7 +23,7 @@ if(SEGUE_FUZZ)
   segue_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# segue_library(NAME [SOURCES ...] LINK ...): one room of the house, as a static library; of all the sources in its folder
+# segue_library(NAME [SOURCES ...] LINK ...): one module, as a static library; of all the sources in its folder
 # unless they are listed.
 function(segue_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})

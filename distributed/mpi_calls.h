@@ -1,4 +1,4 @@
-// Calls of MPI: what one says that has failed, and how far one is that was started.
+// Helpers for MPI calls: the error of one that failed, and whether one that was started is done.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// How things numbered over all ranks are dealt to them.
+// How a range of numbered things is divided among ranks.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,7 @@ struct LayerMemory {
   Value rows;                      // [B, M, D] hidden states, or [B, M, 2*N*H] keys and values, without gradient
   Value distances;                 // [P, N*H]: with a KV cache, what Position::distances made of the encoding
   std::vector<Value> states = {};  // see carried_tensors
-  std::vector<Value> begun = {};   // what they will be, as far as the segment has been read before; or none
+  std::vector<Value> begun = {};   // after the part of this segment read so far; empty at a segment's start
   std::vector<ReceivedAttention> received = {};  // wanted of those rows
 };
 

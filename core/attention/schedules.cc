@@ -1,4 +1,4 @@
-// Schedules by what they depend on.
+// Schedules are made once and looked up by what they depend on.
 #include "core/attention/schedules.h"
 
 #include <algorithm>

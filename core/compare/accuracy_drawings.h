@@ -1,4 +1,4 @@
-// Where a comparison's variants answer right, and what state they carry for it.
+// Drawings of how often a comparison's variants answer right, and of the size of the state that they carry.
 #pragma once
 
 #include "core/compare/comparison_result.h"

@@ -1,5 +1,4 @@
-// What a variant's attention is given before anything is learned of text: the keys that it sees, and biases by
-// distance.
+// Drawings of what attention has before training: the keys that each variant sees, and its biases by distance.
 #pragma once
 
 #include "core/compare/comparison_result.h"

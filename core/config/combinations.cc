@@ -1,4 +1,4 @@
-// Values that are right alone and cannot go together.
+// Checks that span several sections of a config.
 #include <fmt/format.h>
 
 #include <algorithm>

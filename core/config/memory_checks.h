@@ -1,4 +1,4 @@
-// What kinds of memory cannot go with. Each throws ConfigError naming `source` and both keys.
+// Checks of a kind of memory against the other keys. Each throws ConfigError naming `source` and both keys.
 #pragma once
 
 #include <cstdint>

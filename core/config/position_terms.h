@@ -1,5 +1,5 @@
-// What kinds of positions give a model to know by where tokens stand, and what kinds of scores take of it: the one
-// place that says which of them go together.
+// Which terms a kind of position offers to attention, and which terms a kind of score takes: the one place that says
+// which of them go together.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a model's visibility cannot go with. Each throws ConfigError naming `source` and both keys.
+// Checks of a model's visibility against the other keys. Each throws ConfigError naming `source` and both keys.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Weights that are numbers: one NaN or infinity among them makes all of a model's losses NaN.
+// Checks that weights are finite: one NaN or infinity among them makes all of a model's losses NaN.
 #pragma once
 
 #include <string>

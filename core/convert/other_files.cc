@@ -1,4 +1,4 @@
-// By first bytes where a format has them, otherwise by the end of the name.
+// A file is told by its first bytes where its format has some, otherwise by the ending of its name.
 #include "core/convert/other_files.h"
 
 #include <algorithm>

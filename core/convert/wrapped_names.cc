@@ -1,4 +1,4 @@
-// A prefix is told by the table that every model has.
+// The prefix is found before the name of the embedding table, which every model has.
 #include "core/convert/wrapped_names.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Pinned blocks taken in turns.
+// Segments go to a GPU from pinned blocks, which take turns.
 #include "core/engine/segment_inputs.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The room is for noise and for a drawn model's sureness, which make a first loss exceed ln V by some tenths.
+// kRoom is for noise and for a new model's confidence, which raise a first loss above ln V by some tenths.
 #include "core/evaluation/loss_limit.h"
 
 #include <algorithm>

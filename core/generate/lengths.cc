@@ -1,4 +1,4 @@
-// Options before overrides, overrides before what the model says.
+// Options come before overrides, overrides before what the model says.
 #include "core/generate/lengths.h"
 
 namespace segue {

@@ -1,4 +1,4 @@
-// A layer's next rows are put together beside it and take its place.
+// A layer's next rows are put together in a second block, which then takes the place of the first.
 #include "core/memory/compressed_memory.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a segment leaves takes the place of what it found.
+// After a segment its states replace those that it began with.
 #include "core/memory/layer_states.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What layers hand on beside rows of memory: what all tokens of a stream so far have written, and convolutions' newest
-// inputs.
+// The states of layers, which a segment hands to the next one beside rows of memory: what all tokens of a stream so far
+// have written, and the newest inputs of convolutions.
 #pragma once
 
 #include <cstdint>

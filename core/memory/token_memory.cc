@@ -1,4 +1,4 @@
-// What a segment writes takes the place of what it read.
+// After a segment the tokens that it wrote replace those that it read.
 #include "core/memory/token_memory.h"
 
 namespace segue {

@@ -1,4 +1,5 @@
-// What is recorded apart from segments while weights do not change: what can be made once of memories.
+// Tapes that run apart from segments while weights do not change: rows of distances, keys and values of memories,
+// compressed rows, and what an encoder makes.
 #include "core/config/layers.h"
 #include "core/model/transformer.h"
 

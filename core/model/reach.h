@@ -1,4 +1,4 @@
-// How far back what a model computes depends on its text.
+// How far back in its text a model's output can depend on tokens.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Fences between two streams, or a wait.
+// On a GPU fences order the two CUDA streams. On the CPU the queue is waited for.
 #include "core/optimizer/ordered_collectives.h"
 
 namespace segue {

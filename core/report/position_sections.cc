@@ -1,4 +1,4 @@
-// Where in a segment, and with how much context, the loss is made.
+// Loss by position in the segment, and by the context available.
 #include <fmt/format.h>
 
 #include <algorithm>

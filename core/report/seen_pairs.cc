@@ -1,4 +1,4 @@
-// Ways of seeing, found by the keys that the queries of a segment see.
+// Heads are grouped by the keys that the queries of a segment see.
 #include "core/report/seen_pairs.h"
 
 #include <fmt/format.h>

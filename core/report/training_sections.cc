@@ -1,4 +1,4 @@
-// Learning curves, and how fast they were drawn.
+// Learning curves, and the speed of training.
 #include <fmt/format.h>
 
 #include <algorithm>

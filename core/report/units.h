@@ -1,5 +1,5 @@
-// In which unit losses are shown: bits per byte where every one of them is known so, nats per token where not, which of
-// masked models are those that they predict.
+// The unit in which losses are shown: bits per byte where all of them are known so, otherwise nats per token, or per
+// masked token of masked models.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Rows in groups, and what is left of them.
+// Reshapes, and what a memory compresses with: pooling, a choice of rows, the rectifier, and squared differences.
 #include <utility>
 
 #include "core/tape/operations.h"

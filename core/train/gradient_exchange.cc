@@ -1,4 +1,4 @@
-// On a thread, on a CUDA stream, or when backward is over.
+// Sums run on a thread, on a CUDA stream, or after backward.
 #include "core/train/gradient_exchange.h"
 
 #include <algorithm>

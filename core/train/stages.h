@@ -1,4 +1,4 @@
-// What the stages of a run (`training.stages`) come to together.
+// Lengths and token counts over the stages of a run (`training.stages`).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One pass in place.
+// Clamps in one pass, in place.
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"

@@ -1,4 +1,4 @@
-// Row by row.
+// Copies or adds a block row by row.
 #include <cstring>
 
 #include "kernels/cpu/activation.h"

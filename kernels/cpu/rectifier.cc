@@ -1,4 +1,4 @@
-// One pass each.
+// Forward and backward take one pass each.
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/parallel.h"

@@ -1,4 +1,4 @@
-// Row by row.
+// Divides row by row.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What segue compare asks of the programs that evaluate its runs, as words behind `segue`.
+// The command lines by which segue compare evaluates its runs.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The library's own errors, but for words that it does not know: of those it names all at once and last first.
+// Messages are the library's own, except for unknown words: the library names all of them at once, the last first.
 #include "launch/segue/usage_error.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// A model as each of its layers has it.
+// The config of each layer of a model, with the layer's own axis objects in place of the model's.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Embedding and loss of a vocabulary divided into clusters, by the formulas (transformer-xl.md, sections 5 and 8), one
+// Embedding and loss of a vocabulary divided into clusters, by the formulas (docs/numerics.md, Embedding and Loss), one
 // token at a time in plain loops. The plain softmax has one cluster.
 #pragma once
 
@@ -122,7 +122,7 @@ class VocabularyClusters {
     return logits;
   }
 
-  // Frequent words and clusters in one softmax, the words of a cluster in another (transformer-xl.md, section 8).
+  // Frequent words and clusters in one softmax, the words of a cluster in another.
   Scalar loss(const Rows& hidden, int32_t target) const {
     const std::vector<Cluster> all = clusters();
     const int64_t tails = static_cast<int64_t>(all.size()) - 1;

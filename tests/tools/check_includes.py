@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when an include goes against the floors of the house, or when a file outgrows its size."""
+"""Fails when an include does not point to a lower module, or when a file outgrows its size."""
 
 import pathlib
 import re
@@ -77,7 +77,7 @@ def problems_of(root, path):
 
 
 def problems_under(root):
-    """Every problem of every source file in the folders of the house."""
+    """Every problem of every source file in the folders of the modules."""
     folders = sorted({place.split("/")[0] for place in HEIGHTS})
     files = (file for folder in folders for file in sorted((root / folder).rglob("*")) if file.suffix in MAX_LINES)
     return [problem for file in files for problem in problems_of(root, file.relative_to(root).as_posix())]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws who includes whom among the rooms of the house, as docs/images/rooms.svg has it: floors by height, an arrow for
-every inclusion that does not follow from others. `--check FILE` fails when the drawing there is another one."""
+"""Draws which module includes which, as docs/images/rooms.svg has it: modules by height, with an arrow for every
+inclusion that does not follow from others. `--check FILE` fails when the drawing there is another one."""
 
 import argparse
 import collections

@@ -1,4 +1,4 @@
-// By their types; each type with the keys that tokenizers 0.23 writes for it.
+// Steps are made by their type, each with the keys that tokenizers 0.23 writes for it.
 #include "data_pipeline/tokenizer/subword/huggingface_steps.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// By the pairs of neighbouring characters that any token has.
+// Text may be cut between two characters that stand side by side in no token.
 #include "data_pipeline/tokenizer/subword/token_cuts.h"
 
 #include <utility>

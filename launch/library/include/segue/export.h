@@ -1,4 +1,4 @@
-// What of the library can be seen from outside.
+// Marks what libsegue.so exports.
 #pragma once
 
 #define SEGUE_EXPORT __attribute__((visibility("default")))
