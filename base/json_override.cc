@@ -1,4 +1,3 @@
-// Overrides as JSON.
 #include "base/json_override.h"
 
 #include <algorithm>

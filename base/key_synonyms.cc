@@ -1,4 +1,3 @@
-// A row for each key or flag, and each remark.
 #include "base/key_synonyms.h"
 
 #include <algorithm>

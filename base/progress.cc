@@ -1,4 +1,3 @@
-// The progress line.
 #include "base/progress.h"
 
 #include <fmt/format.h>

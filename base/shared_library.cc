@@ -1,4 +1,3 @@
-// dlopen.
 #include "base/shared_library.h"
 
 #include <dlfcn.h>

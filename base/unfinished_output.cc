@@ -1,4 +1,3 @@
-// What is unfinished, and its end by a signal.
 #include "base/unfinished_output.h"
 
 #include <fmt/format.h>

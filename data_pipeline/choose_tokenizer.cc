@@ -1,4 +1,3 @@
-// One choice per kind.
 #include "data_pipeline/choose_tokenizer.h"
 
 #include <fmt/ranges.h>

@@ -1,4 +1,3 @@
-// Where splits and files begin and end.
 #include "data_pipeline/corpus_pass.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Shared by prepare and the tasks.
 #include "data_pipeline/dataset_output.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Cutting lines, and taking their field.
 #include "data_pipeline/json_lines.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The look at a source before anything is made of it.
 #include "data_pipeline/source_file.h"
 
 #include <utility>

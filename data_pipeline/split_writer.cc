@@ -1,4 +1,3 @@
-// Shards, one after the other.
 #include "data_pipeline/split_writer.h"
 
 #include <algorithm>

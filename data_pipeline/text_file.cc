@@ -1,4 +1,3 @@
-// The look at a beginning, and the rest behind it.
 #include "data_pipeline/text_file.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Counting, and saying what was counted.
 #include "data_pipeline/text_signs.h"
 
 #include <cstring>

@@ -1,4 +1,3 @@
-// Borders.
 #include "distributed/buckets.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// A small message to each, now and then.
 #include "distributed/heartbeat.h"
 
 #include <algorithm>

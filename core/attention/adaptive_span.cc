@@ -1,4 +1,3 @@
-// A parameter, its curve, and how many keys it leaves.
 #include "core/attention/adaptive_span.h"
 
 #include <fmt/format.h>

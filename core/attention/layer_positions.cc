@@ -1,4 +1,3 @@
-// Finds what layers share.
 #include "core/attention/layer_positions.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// A large product and a large copy.
 #include "core/bench/ceilings.h"
 
 #include "core/bench/gemm_bench.h"

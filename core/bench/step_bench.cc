@@ -1,4 +1,3 @@
-// One rank's step, alone.
 #include "core/bench/step_bench.h"
 
 #include <algorithm>

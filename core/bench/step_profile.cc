@@ -1,4 +1,3 @@
-// Sums by part, and the table of them.
 #include "core/bench/step_profile.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Clocks the host around work that it waits for.
 #include "core/bench/timing.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Random tokens through the model.
 #include "core/bench/training_step.h"
 
 #include <algorithm>

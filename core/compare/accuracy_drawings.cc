@@ -1,4 +1,3 @@
-// Means over seeds, with intervals over seeds.
 #include "core/compare/accuracy_drawings.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Means over seeds.
 #include "core/compare/compared_answers.h"
 
 #include <algorithm>

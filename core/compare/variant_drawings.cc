@@ -1,4 +1,3 @@
-// A drawing for each way of seeing, and for each table of biases.
 #include "core/compare/variant_drawings.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Names of devices.
 #include "core/config/device_choice.h"
 
 #include <charconv>

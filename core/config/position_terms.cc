@@ -1,4 +1,3 @@
-// The tables of terms.
 #include "core/config/position_terms.h"
 
 #include <fmt/format.h>

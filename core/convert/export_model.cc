@@ -1,4 +1,3 @@
-// Writing by the list of names.
 #include "core/convert/export_model.h"
 
 #include <cmath>

@@ -1,4 +1,3 @@
-// A look at every element.
 #include "core/convert/finite_weights.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Reading by the list of names.
 #include "core/convert/import_model.h"
 
 #include <algorithm>

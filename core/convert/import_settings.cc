@@ -1,4 +1,3 @@
-// The reasons, one by one.
 #include "core/convert/import_settings.h"
 
 #include <fmt/format.h>

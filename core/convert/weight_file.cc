@@ -1,4 +1,3 @@
-// The kinds of file behind one interface.
 #include "core/convert/weight_file.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Means of neighbours.
 #include "core/drawing/curves.h"
 
 #include <algorithm>

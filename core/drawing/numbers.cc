@@ -1,4 +1,3 @@
-// Digits enough and no more.
 #include "core/drawing/numbers.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// HTML of the page.
 #include "core/drawing/page.h"
 
 #include <fmt/format.h>

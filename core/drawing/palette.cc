@@ -1,4 +1,3 @@
-// The two colour schemes.
 #include "core/drawing/palette.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The arithmetic of the layout.
 #include "core/drawing/plot_layout.h"
 
 #include <algorithm>

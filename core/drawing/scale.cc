@@ -1,4 +1,3 @@
-// Scales and their round values.
 #include "core/drawing/scale.h"
 
 #include <algorithm>

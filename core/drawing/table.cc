@@ -1,4 +1,3 @@
-// HTML of tables.
 #include "core/drawing/table.h"
 
 #include "core/drawing/markup.h"

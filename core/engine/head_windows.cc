@@ -1,4 +1,3 @@
-// Some numbers, rounded.
 #include "core/engine/head_windows.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// From settings to passes, and one pass after another.
 #include "core/evaluation/evaluation_job.h"
 
 #include <fmt/format.h>

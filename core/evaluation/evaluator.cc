@@ -1,4 +1,3 @@
-// Groups of lanes, one after another.
 #include "core/evaluation/evaluator.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Sums by region, and what follows from them.
 #include "core/evaluation/loss_statistics.h"
 
 #include <algorithm>

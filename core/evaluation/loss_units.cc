@@ -1,4 +1,3 @@
-// The arithmetic of losses, and nothing else.
 #include "core/evaluation/loss_units.h"
 
 #include <fmt/format.h>

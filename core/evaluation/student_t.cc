@@ -1,4 +1,3 @@
-// Boost's distribution.
 #include "core/evaluation/student_t.h"
 
 #include <boost/math/distributions/students_t.hpp>

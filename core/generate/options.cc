@@ -1,4 +1,3 @@
-// One description of each option, for whoever asks.
 #include "core/generate/options.h"
 
 #include <cmath>

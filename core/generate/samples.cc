@@ -1,4 +1,3 @@
-// A token of every sample in each step.
 #include "core/generate/samples.h"
 
 #include <algorithm>

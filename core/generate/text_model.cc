@@ -1,4 +1,3 @@
-// A model, read and put on its device.
 #include "core/generate/text_model.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Softmax of softmaxes, on the CPU.
 #include "core/head/next_token.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The choice of a kind.
 #include "core/memory/memory.h"
 
 #include "core/config/layers.h"

@@ -1,4 +1,3 @@
-// Reset, update, save and restore.
 #include "core/memory/segment_memory.h"
 
 #include <fmt/format.h>

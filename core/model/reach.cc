@@ -1,4 +1,3 @@
-// Layer by layer, from a query back.
 #include "core/model/reach.h"
 
 #include <algorithm>

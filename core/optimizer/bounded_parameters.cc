@@ -1,4 +1,3 @@
-// Sums and ranges, part by part.
 #include "core/optimizer/bounded_parameters.h"
 
 #include <algorithm>

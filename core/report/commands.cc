@@ -1,4 +1,3 @@
-// Commands that can be pasted.
 #include "core/report/commands.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Asking values of a JSON document, with the errors.
 #include "core/report/json_node.h"
 
 #include <fmt/format.h>

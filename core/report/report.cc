@@ -1,4 +1,3 @@
-// From files to the page.
 #include "core/report/report.h"
 
 #include <fmt/chrono.h>

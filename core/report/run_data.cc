@@ -1,4 +1,3 @@
-// Reading runs.
 #include "core/report/run_data.h"
 
 #include <fmt/format.h>

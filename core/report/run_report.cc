@@ -1,4 +1,3 @@
-// Writing the page of one run, not too often.
 #include "core/report/run_report.h"
 
 #include <algorithm>

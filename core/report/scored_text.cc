@@ -1,4 +1,3 @@
-// Telling texts apart.
 #include "core/report/scored_text.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The choice of the unit.
 #include "core/report/units.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Which checkpoint, and which keys.
 #include "core/train/divergence.h"
 
 #include <optional>

@@ -1,4 +1,3 @@
-// Steps in a row above a limit, and what to say of them.
 #include "core/train/loss_watch.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// A few large products, clocked.
 #include "core/train/peak_rate.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Creation of a run's directory.
 #include "core/train/run_directory.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Columns from the right.
 #include "core/train/scored_targets.h"
 
 #include <algorithm>

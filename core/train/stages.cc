@@ -1,4 +1,3 @@
-// Sums and maxima over stages.
 #include "core/train/stages.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// What each signal means, by what came before it.
 #include "core/train/stop_signal.h"
 
 #include <fmt/format.h>

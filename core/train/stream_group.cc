@@ -1,4 +1,3 @@
-// Even shares.
 #include "core/train/stream_group.h"
 
 #include <algorithm>

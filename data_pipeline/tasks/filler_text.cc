@@ -1,4 +1,3 @@
-// Encoding, and where filler and what it hides come to stand.
 #include "data_pipeline/tasks/filler_text.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Examples, and the choice of a task.
 #include "data_pipeline/tasks/task.h"
 
 #include "base/error.h"

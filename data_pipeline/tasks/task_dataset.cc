@@ -1,4 +1,3 @@
-// Examples, one after another, to shards.
 #include "data_pipeline/tasks/task_dataset.h"
 
 #include <algorithm>

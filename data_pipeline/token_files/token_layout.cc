@@ -1,4 +1,3 @@
-// One case for each format.
 #include "data_pipeline/token_files/token_layout.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Element by element, block by block.
 #include "data_pipeline/token_files/token_stream.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// One pass over the bytes.
 #include "data_pipeline/tokenizer/word_scanner.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// What an evaluation of a run has in common with others, and what each asks beside it.
 #include "launch/segue/compare_words.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The plan as a table.
 #include "launch/segue/dry_run.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Options that several commands have.
 #include "launch/segue/options.h"
 
 namespace segue {

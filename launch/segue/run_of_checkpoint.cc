@@ -1,4 +1,3 @@
-// Reading what is beside the model in a checkpoint, and naming what is found of it.
 #include "launch/segue/run_of_checkpoint.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// One fault, for the next call that can have it.
 #include "tests/cuda_standins/collective_fault.h"
 
 #include <utility>

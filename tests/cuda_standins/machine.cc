@@ -1,4 +1,3 @@
-// The one machine, and what there is on it.
 #include "tests/cuda_standins/machine.h"
 
 #include "tests/cuda_standins/gpu.h"

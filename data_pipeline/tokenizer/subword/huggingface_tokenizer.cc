@@ -1,4 +1,3 @@
-// A tokenizer.json as a whole.
 #include "data_pipeline/tokenizer/subword/huggingface_tokenizer.h"
 
 #include <algorithm>
