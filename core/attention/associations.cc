@@ -1,4 +1,4 @@
-// All tokens of a segment read the state before it; memory tokens scan it, which nobody reads meanwhile.
+// All tokens of a segment read the state from before it. Memory tokens write by a scan, whose reads nobody uses.
 #include "core/attention/associations.h"
 
 #include "core/config/layers.h"

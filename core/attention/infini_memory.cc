@@ -1,4 +1,4 @@
-// Read as linear attention reads, mix, add; positions are attention's alone.
+// Reads as linear attention does, mixes, and adds to the sums. Only attention itself has positions.
 #include "core/attention/infini_memory.h"
 
 #include "core/attention/attention.h"

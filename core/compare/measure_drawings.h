@@ -1,4 +1,4 @@
-// How a comparison shows what its variants are compared by: right answers and losses alike.
+// Drawings of the measure that variants are compared by: losses, or right answers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Counted from a recorded tape that is never replayed: what is planned is what a run takes.
+// Memory and FLOPs are counted from a recorded tape that is never replayed, so they are those of a run.
 #include "core/engine/describe_model.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Between two segments compressed rows, keys and values are made on tapes for each layer, once the next one begins: no
-// segment's tape runs then, and nobody reads what that of the one before has kept.
+// When a segment begins, tapes of each layer make compressed rows, keys and values. No segment's tape runs then, and
+// nobody reads what the last one has kept.
 #include "core/memory/compressed_cache.h"
 
 #include <algorithm>

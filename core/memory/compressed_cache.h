@@ -1,7 +1,7 @@
-// The memory that compresses, of frozen weights: its keys and values are made once a segment, of hidden states that are
-// kept beside them: compressed rows are made of hidden states, and a position that says where keys stand says it by
-// rows, of which several become one. Rows that are kept by the attention that they received are chosen by what all
-// parts of the segment gave them.
+// The memory that compresses, for frozen weights. It keeps hidden states beside its keys and values, and makes these
+// once a segment: compressed rows are made of hidden states, and positions of keys count rows, of which several become
+// one. Rows that are kept by the attention that they received are chosen by the attention of all parts of the
+// segment.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The memory of a model with an encoder: the newest tokens of every stream, of which the encoder makes anew for every
-// segment what all layers see of them.
+// The memory of a model with an encoder: the newest tokens of every stream. For every segment the encoder reads them
+// again, and all layers see its output.
 #pragma once
 
 #include <cstdint>

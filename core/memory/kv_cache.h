@@ -1,5 +1,5 @@
-// The KV cache, the memory of frozen weights: keys and values, made once, instead of hidden states that every
-// segment would multiply by the same weights again. So are the rows of distances. The same numbers up to rounding.
+// The KV cache, the memory of frozen weights. Keys and values are made once, where hidden states would be multiplied by
+// the same weights in every segment. So are the rows of distances. The numbers are the same up to rounding.
 //
 // A segment may also come in parts, token by token when text is generated: each part sees the memory that its segment
 // began with and what came of the segment so far, as if the segment had been read whole. Memory tokens are read with

@@ -1,4 +1,4 @@
-// The tokenizer in a checkpoint, so that a model meets no text but that of the tokens it was trained with.
+// The tokenizer in a checkpoint, so that a model reads text only as the tokens that it was trained with.
 //
 //   tokenizer.json                       TokenizerInfo
 //   vocabulary.txt or tokenizer.model    its file, for kinds that have one

@@ -1,4 +1,4 @@
-// The axis of optimizers: how clipped gradients change parameters, and what is kept for that from step to step.
+// The rule of `optimizer.kind`: how clipped gradients change parameters, and what is kept for that between steps.
 #pragma once
 
 #include <cstdint>

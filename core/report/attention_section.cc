@@ -1,5 +1,5 @@
-// What layers attend to: the shares of their attention that rows of memory get, by age. Drawn is that of one row, as
-// groups of more rows get more.
+// What layers attend to: the shares of their attention that rows of memory get, by age. The drawing shows the share of
+// one row, since groups of more rows get more.
 #include <fmt/format.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Who asks how long each part of a step takes: measurements do. Without one a part costs a branch.
+// Lets measurements time each part of a step. Without an observer a part costs one branch.
 #pragma once
 
 #include <string>

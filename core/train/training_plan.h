@@ -1,4 +1,4 @@
-// The memory and the traffic of every rank of a job: for the log of a run, and before there is one.
+// The memory and the traffic of every rank of a job, for the log of a run and for a dry run.
 #pragma once
 
 #include <cstdint>

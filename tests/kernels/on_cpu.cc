@@ -1,4 +1,4 @@
-// Tests on the CPU: what a program gets that does not bring another answer.
+// Tests on the CPU: the default, for programs that do not link another answer.
 #include "tests/kernels/test_device.h"
 
 namespace segue::kernels {

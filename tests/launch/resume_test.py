@@ -1,4 +1,4 @@
-"""A run that is killed and resumed is, bit for bit, the run that never was.
+"""A run that is killed and resumed equals an undisturbed run, bit for bit.
 
 First once in the middle, then at random moments with a save after every step, so that many kills fall inside a save.
 Dropout is on, the batch is cut in two, lengths change on the way, documents are told apart, the second model predicts

@@ -1,4 +1,4 @@
-// Where no token of a vocabulary can reach across, so that what lies on both sides is encoded apart.
+// Where text can be cut because no token of a vocabulary spans the cut: both sides are then encoded by themselves.
 #pragma once
 
 #include <array>

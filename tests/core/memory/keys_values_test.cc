@@ -1,5 +1,5 @@
-// Keys and values kept in training: what hidden states say while weights stay, and what the weights of the time said
-// when they do not.
+// Keys and values kept in training: equal to those of hidden states while weights stay, and made with the weights of
+// their time when these change.
 #include <gtest/gtest.h>
 
 #include <algorithm>

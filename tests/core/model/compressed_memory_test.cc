@@ -1,4 +1,4 @@
-// Memories that compress: what makes the kind what it is, and who learns from what.
+// Properties of memories that compress, and which parameters learn from which loss.
 #include "core/memory/compressed_memory.h"
 
 #include <gtest/gtest.h>

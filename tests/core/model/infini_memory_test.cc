@@ -1,5 +1,4 @@
-// Infini-attention: what makes the kind what it is. That it is computed as its formulas say, memory_tokens_test and the
-// tests of all kinds show.
+// Properties of Infini-attention. memory_tokens_test and the tests of all kinds check its formulas.
 #include <gtest/gtest.h>
 
 #include "tests/core/model/model_problem.h"

@@ -1,4 +1,4 @@
-// Where a state is what attention is: by estimates that come closer the more features there are, and exactly.
+// States that equal attention: exactly, or as estimates that come closer the more features there are.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
