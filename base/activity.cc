@@ -1,4 +1,4 @@
-// A counter, and a list of names of which the last one counts.
+// Activities may nest: the newest that has not ended is the current one.
 #include "base/activity.h"
 
 #include <atomic>

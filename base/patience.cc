@@ -1,4 +1,4 @@
-// Eager, then yielding, then asleep.
+// Polls without a pause first, then yields, then sleeps.
 #include "base/patience.h"
 
 #include <chrono>

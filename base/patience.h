@@ -1,4 +1,4 @@
-// Waiting for what does not report that it is done: asking, at first again and again at once, later now and then.
+// Polls what does not report that it is done: without a pause at first, later now and then.
 #pragma once
 
 #include <functional>

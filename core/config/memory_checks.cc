@@ -1,4 +1,4 @@
-// Who reads memory tokens; which rows are compressed, by what, and who sees them.
+// Checks of memory tokens, and of compressed rows: how many, by what, and who sees them.
 #include "core/config/memory_checks.h"
 
 #include <fmt/format.h>

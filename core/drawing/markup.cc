@@ -1,4 +1,4 @@
-// Escaping, and measuring without a font.
+// Escapes text, and estimates its width without a font.
 #include "core/drawing/markup.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Parts of segments, each read up to the next boundary.
+// Text is read in parts, each up to the end of a segment at most.
 #include "core/generate/generator.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The positions of a segment's tokens, for the tapes of its parts: of models whose positions are absolute.
+// Absolute positions of a segment's tokens, for the tapes of its parts.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Between two segments what the kind remembers is read on tapes of its own; no segment's tape runs then.
+// Between two segments tapes of its own make keys and values. No segment's tape runs then.
 #include "core/memory/remade_cache.h"
 
 #include "kernels/copy_block.h"

@@ -1,5 +1,5 @@
-// The memory of frozen weights whose keys and values are made anew for every segment, of what its kind remembers then,
-// however many parts the segment comes in: each part sees them, and what came of the segment so far.
+// The memory of frozen weights whose keys and values are made once for every segment, from what its kind remembers
+// then. However many parts the segment comes in, each part sees them and the segment so far.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Pieces, and the last accesses to each two bytes of them.
+// Keeps the last accesses to each two bytes of a block's shared memory.
 #include "tests/simt/shared_memory.h"
 
 #include <fmt/format.h>
