@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 # Pages in plain English, where a common word stands for one that is the project's alone or old.
-PLAIN = ("README.md", "CONTRIBUTING.md", "configs/README.md", "benchmarks/README.md", "launch/cluster/README.md")
+PLAIN = ("README.md", "CONTRIBUTING.md", "configs/README.md", "benchmarks/README.md", "launch/cluster/README.md",
+         "docs/architecture.md", "docs/decisions.md", "docs/formats.md", "docs/numerics.md")
 # What is not said, where (prefixes of the path; "" is everywhere), and what is said in its place.
 GLOSSARY = [
     (r"\bkernels::Stream\b|\bRandomStream\b|residual stream", "",
