@@ -40,15 +40,15 @@ def test_what_is_said_follows_from_the_intervals(program):
     code, said = judged(program, (2.30, 2.60, 2.304, 2.40))
     check(code == 0, said)
     for words in ("2.3000 ± 0.2000         2.6000 ± 0.2000", "2.3040 ± 0.2000         2.4000 ± 0.2000",
-                  "with memory: 4.2 % fewer bits than the twin (-0.1000 ± 0.0100)",
-                  "at evaluation alone: 4.0 % fewer bits than the twin without",
-                  "trained with it: no difference beyond the interval to the twin",
-                  "that training with it pays does not show", "not of training", "another seed"):
+                  "Trained and evaluated with memory: 4.2 % fewer bits than the baseline (-0.1000 ± 0.0100)",
+                  "only at evaluation: 4.0 % fewer bits than the baseline without",
+                  "when both have it at evaluation: no difference beyond the interval to the baseline",
+                  "Training with it shows no further gain", "says nothing of training", "another seed"):
         check(words in said, f"{words!r} in:\n{said}")
-    for bits, words in (((2.20, 2.60, 2.31, 2.40), "training with memory pays here"),
-                        ((2.39, 2.60, 2.31, 2.40), "trained with it: 3.5 % more bits than the twin"),
-                        ((2.50, 2.60, 2.405, 2.40), "it does not show here that memory pays"),
-                        ((2.50, 2.60, 2.50, 2.40), "at evaluation alone: 4.2 % more bits than the twin without")):
+    for bits, words in (((2.20, 2.60, 2.31, 2.40), "training with memory helps"),
+                        ((2.39, 2.60, 2.31, 2.40), "when both have it at evaluation: 3.5 % more bits than the baseline"),
+                        ((2.50, 2.60, 2.405, 2.40), "memory shows no gain"),
+                        ((2.50, 2.60, 2.50, 2.40), "only at evaluation: 4.2 % more bits than the baseline without")):
         code, said = judged(program, bits)
         check(code == 0 and words in said, f"{bits}: {words!r} in:\n{said}")
 
@@ -66,7 +66,7 @@ def test_only_the_installation_is_checked(program):
 
 
 def test_own_text_has_runs_of_its_own(program):
-    tell = 'choose_text "$@"; echo "$data $run $twin $most_bits ${#own[@]}"'
+    tell = 'choose_text "$@"; echo "$data $run $baseline $most_bits ${#own[@]}"'
     names = []
     for text in ("one\n", "another\n"):
         path = program.write("my book.tar.txt", text)
@@ -85,7 +85,7 @@ def test_what_it_says_of_time(program):
     code, said = quickstart(program, "probe() { echo 4; }; nproc() { echo 2; }; forecast")
     check(code == 0 and said == "At the speed of now: about 4 minutes to build, 4 minutes to train and evaluate two models.\n", f"exit {code}: {said}")
     code, said = quickstart(program, "step_seconds() { [[ $1 == 0 ]] && echo 0.01 || echo 0.02; }; forecast_training")
-    check(code == 0 and said == "At the speed of now: about 25 s for the model with memory, 20 s for its twin.\n", f"exit {code}: {said}")
+    check(code == 0 and said == "At the speed of now: about 25 s for the model with memory, 20 s for the baseline.\n", f"exit {code}: {said}")
     config = program.config("tiny.json", model=TINY_MODEL, training={"batch_size": 1, "tgt_len": 4}, data={"path": "none"})
     code, said = quickstart(program, "step_seconds 2", segue=program.binary, config=config)
     check(code == 0 and 0 < float(said) < 60, f"exit {code}: {said}")
@@ -97,17 +97,17 @@ def test_two_tiny_models(program):
                             evaluation={"interval": 0}, checkpoint={"interval": 0},
                             training={"batch_size": 4, "tgt_len": 16, "max_step": 30})
     paths = {"segue": program.binary, "config": config, "data": program.path("text"), "run": program.path("runs", "one"),
-             "twin": program.path("runs", "twin"), "memories": "0,24", "trained": "24", "most_bits": "0.1"}
+             "baseline": program.path("runs", "baseline"), "memories": "0,24", "trained": "24", "most_bits": "0.1"}
     code, said = quickstart(program, "train; evaluate; compare", **paths)
     check(code == 1 and "expected fewer than 0.1 bits per byte" in said, f"exit {code}\n{said}")
     code, drawn = quickstart(program, "draw", **paths)
     check(code == 0, drawn)
     page, _, _ = read_page(program.path("runs", "one", "report.html"))
-    verdict = next(line for line in said.splitlines() if line.startswith("  Each as it was trained"))
+    verdict = next(line for line in said.splitlines() if line.startswith("  Trained and evaluated with memory"))
     check(verdict in page.text and "\u00b1" in verdict and "So with this seed" in page.text, f"{verdict!r} on the page")
-    check("trained without (its twin)" in said and "Each as it was trained" in said, said)
+    check("trained without (baseline)" in said and "Trained and evaluated with memory" in said, said)
     code, said = quickstart(program, "train; compare", **dict(paths, most_bits="9"))
-    check("== what memory is worth here" in said and "expected fewer" not in said, f"a second time:\n{said}")
+    check("== how much memory helps here" in said and "expected fewer" not in said, f"a second time:\n{said}")
 
 
 def main():
