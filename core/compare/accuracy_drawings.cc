@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/compare/compared_answers.h"
 #include "core/compare/measure_drawings.h"
+#include "core/compare/result_tables.h"
 
 namespace segue {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "core/compare/compared_runs.h"
 
 namespace segue {
 

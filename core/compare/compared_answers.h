@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/json_text.h"
 #include "core/compare/comparison_result.h"
 #include "core/report/answer_drawings.h"
 

@@ -9,8 +9,9 @@
 #include <ctime>
 
 #include "base/text.h"
-#include "core/compare/accuracy_drawings.h"
+#include "core/compare/compared_runs.h"
 #include "core/compare/measure_drawings.h"
+#include "core/compare/result_tables.h"
 #include "core/compare/variant_drawings.h"
 #include "core/drawing/markup.h"
 #include "core/drawing/numbers.h"

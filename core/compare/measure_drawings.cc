@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/compare/accuracy_drawings.h"
+#include "core/compare/result_tables.h"
 #include "core/drawing/numbers.h"
 
 namespace segue {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "core/compare/comparison_result.h"
+#include "core/compare/compared_runs.h"
 #include "core/compare/process_notes.h"
 #include "core/train/stages.h"
 

@@ -1,8 +1,10 @@
-// A comparison's tables as CSV. Names are plain, so that no cell needs quotes.
+// Names are plain, so that no cell needs quotes.
+#include "core/compare/result_csv.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/compare/comparison_result.h"
+#include "core/compare/result_tables.h"
 
 namespace segue {
 

@@ -1,12 +1,14 @@
-// A comparison's result as JSON and as tables for a terminal.
+#include "core/compare/result_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/json_fields.h"
 #include "base/text.h"
 #include "core/compare/compared_answers.h"
-#include "core/compare/comparison_result.h"
+#include "core/compare/result_tables.h"
 #include "core/evaluation/loss_units.h"
 
 namespace segue {
@@ -241,60 +243,6 @@ OrderedJson result_json(const ComparisonResult& result) {
          {"as_trained", variant.as_trained ? point_json(result, variant, *variant.as_trained, units) : OrderedJson()}});
   }
   return json;
-}
-
-std::string title_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
-  const bool is_accuracy = kind == MeasureKind::kAccuracy;
-  std::string title = is_accuracy ? "Right answers in %" : "Loss in " + units_of(result, kind).name;
-  if (!set.title.empty()) return title + ", " + set.title;
-  const auto is_measured = [](const VariantPoint* point) { return point != nullptr; };
-  const auto first = std::ranges::find_if(set.points, is_measured);
-  if (first == set.points.end()) return title;
-  const auto is_same = [&](const VariantPoint* point, auto length) {
-    return point == nullptr || point->*length == (*first)->*length;
-  };
-  const auto all_same = [&](auto length) {
-    return std::ranges::all_of(set.points, [&](const VariantPoint* point) { return is_same(point, length); });
-  };
-  if (all_same(&VariantPoint::tgt_len)) title += fmt::format(", segments of {}", human_count((*first)->tgt_len));
-  if (all_same(&VariantPoint::mem_len)) title += fmt::format(", memory {}", human_count((*first)->mem_len));
-  return title;
-}
-
-MeasureKind chosen_by(const ComparisonResult& result) {
-  const auto by_accuracy = [](const ComparedVariant& of) { return of.rate->chosen_by == MeasureKind::kAccuracy; };
-  return std::ranges::any_of(result.variants, by_accuracy) ? MeasureKind::kAccuracy : MeasureKind::kLoss;
-}
-
-std::string rates_title(const ComparisonResult& result) {
-  const MeasureKind kind = chosen_by(result);
-  return fmt::format("Learning rates, by {} on validation",
-                     kind == MeasureKind::kAccuracy ? "right answers in %" : units_of(result, kind).name);
-}
-
-std::optional<double> found_at(const ComparisonResult& result, const SweptRate::Tried& tried, MeasureKind kind) {
-  const double scale = units_of(result, kind).scale;
-  if (kind == MeasureKind::kAccuracy) return tried.accuracy ? std::optional(*tried.accuracy * scale) : std::nullopt;
-  return tried.loss ? std::optional(result.bits(*tried.loss, tried.bits_per_byte)) : std::nullopt;
-}
-
-std::string text_of_seeds(const VariantMeasure& measure, const MeasureUnits& units) {
-  std::vector<std::string> parts;
-  for (const std::optional<double>& of_seed : measure.of_seeds)
-    if (of_seed) parts.push_back(fmt::format("{:.{}f}", *of_seed * units.scale, units.decimals));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string verdict_of(const SeedDifference& difference, const MeasureUnits& units) {
-  if (!difference.error_of_text) return "too few tokens to tell";
-  if (!difference.confidence95) return "too few seeds to tell";
-  if (!difference.is_significant()) return "not significant";
-  return (difference.mean > 0.0) == units.is_higher_better ? "better" : "worse";
-}
-
-std::string divergence_of(const ComparisonResult& result, const ComparedVariant& variant) {
-  if (variant.diverged.empty()) return "";
-  return fmt::format("{} of {} seeds diverged", variant.diverged.size(), result.seeds.size());
 }
 
 std::string describe_result(const ComparisonResult& result) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/compare/comparison_result.h"
+#include "core/compare/compared_runs.h"
 #include "core/model/reach.h"
 #include "core/model/transformer.h"
 
