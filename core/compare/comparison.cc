@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "core/config/bounds.h"
 #include "core/config/layers.h"
+#include "core/evaluation/evaluation_lengths.h"
 #include "core/model/transformer.h"
 #include "core/train/scored_targets.h"
 
@@ -174,15 +175,11 @@ void check_decided(const ComparisonPlan& plan, const VariantConfig& variant) {
 
 // What is trained must also be measured at every length.
 void check_measure(const MeasureConfig& measure, const Config& config, const std::string& source) {
-  const std::vector<int64_t> tgt_lens =
-      measure.tgt_len.empty() ? std::vector{config.training.tgt_len} : measure.tgt_len;
-  const std::vector<int64_t> mem_lens = measure.mem_len.empty() ? std::vector{config.model.mem_len} : measure.mem_len;
-  for (const int64_t tgt_len : tgt_lens) {
-    for (const int64_t mem_len : mem_lens) {
-      ModelUse use = use_of(config.model);
-      use.mem_len = mem_len;
-      check_use(config.model, use, tgt_len, source, "measure.mem_len");
-    }
+  const EvaluationPoint trained{.tgt_len = config.training.tgt_len, .mem_len = config.model.mem_len};
+  for (const EvaluationPoint& point : every_point(measure.tgt_len, measure.mem_len, trained)) {
+    ModelUse use = use_of(config.model);
+    use.mem_len = point.mem_len;
+    check_use(config.model, use, point.tgt_len, source, "measure.mem_len");
   }
 }
 
@@ -227,18 +224,8 @@ void VariantConfig::describe(JsonFields& fields) {
 
 void MeasureConfig::describe(JsonFields& fields) {
   fields.optional("split", split, {.meaning = "split that is scored, once"});
-  fields.optional("tgt_len", tgt_len,
-                  {.meaning = "segment lengths, a result for each; none: as trained",
-                   .unit = "tokens",
-                   .minimum = 1,
-                   .maximum = kLongest});
-  fields.optional("mem_len", mem_len,
-                  {.meaning = "memory lengths, a result for each; none: as trained",
-                   .unit = "tokens",
-                   .minimum = 0,
-                   .maximum = kLongest});
-  fields.optional("batch_size", batch_size,
-                  {.meaning = "streams read side by side", .minimum = 1, .maximum = kMostStreams});
+  describe_lengths(fields, tgt_len, mem_len);
+  describe_streams(fields, batch_size);
   fields.optional("max_tokens", max_tokens,
                   {.meaning = "score no more than so many; 0: the whole split", .unit = "tokens", .minimum = 0});
 }

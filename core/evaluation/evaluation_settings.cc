@@ -60,18 +60,8 @@ void EvaluationSettings::describe(JsonFields& fields) {
                   {.meaning = "directory of the prepared dataset; none: that which the run was trained on",
                    .flag = {.value = "DIR"}});
   fields.optional("split", split, {.meaning = "split to score"});
-  fields.optional("batch_size", batch_size,
-                  {.meaning = "streams read side by side", .minimum = 1, .maximum = kMostStreams});
-  fields.optional("tgt_len", tgt_len,
-                  {.meaning = "segment lengths, a result for each; none: as trained",
-                   .unit = "tokens",
-                   .minimum = 1,
-                   .maximum = kLongest});
-  fields.optional("mem_len", mem_len,
-                  {.meaning = "memory lengths, a result for each; none: as trained",
-                   .unit = "tokens",
-                   .minimum = 0,
-                   .maximum = kLongest});
+  describe_streams(fields, batch_size);
+  describe_lengths(fields, tgt_len, mem_len);
   describe_use(fields, clamp_len, same_length, set);
   fields.optional("max_tokens", max_tokens,
                   {.meaning = "score no more than so many, rounded up to whole segments of all streams without a "
@@ -199,16 +189,13 @@ std::string command_of(const EvaluationSettings& settings) {
 }
 
 std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained) {
-  const auto or_trained = [](const std::vector<int64_t>& asked, int64_t otherwise) {
-    return asked.empty() ? std::vector{otherwise} : asked;
-  };
-  std::vector<EvaluationPoint> points;
-  for (const int64_t tgt_len : or_trained(settings.tgt_len, trained.tgt_len)) {
-    if (settings.recompute && settings.stride > tgt_len)
+  const int64_t remembered = settings.recompute ? 0 : trained.mem_len;
+  std::vector<EvaluationPoint> points =
+      every_point(settings.tgt_len, settings.mem_len, {.tgt_len = trained.tgt_len, .mem_len = remembered});
+  for (const EvaluationPoint& point : points) {
+    if (settings.recompute && settings.stride > point.tgt_len)
       throw ConfigError("{}: expected at most {}, {}, found {}", settings.called("stride"), settings.called("tgt_len"),
-                        tgt_len, settings.stride);
-    for (const int64_t mem_len : or_trained(settings.mem_len, settings.recompute ? 0 : trained.mem_len))
-      points.push_back({.tgt_len = tgt_len, .mem_len = mem_len});
+                        point.tgt_len, settings.stride);
   }
   return points;
 }

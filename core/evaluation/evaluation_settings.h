@@ -9,6 +9,7 @@
 
 #include "core/config/config.h"
 #include "core/config/option_names.h"
+#include "core/evaluation/evaluation_lengths.h"
 #include "core/memory/memory.h"
 
 namespace segue {
@@ -53,12 +54,6 @@ void check_settings(const EvaluationSettings& settings);
 
 // The command that evaluates so: `segue eval` with a flag for every setting that is not its default.
 std::string command_of(const EvaluationSettings& settings);
-
-// The lengths of one result.
-struct EvaluationPoint {
-  int64_t tgt_len = 0;
-  int64_t mem_len = 0;
-};
 
 // Every mem_len with every tgt_len; `trained` are the lengths of training, or what `set` makes of them.
 std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const EvaluationPoint& trained);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/compare/compared_runs.h"
+#include "core/evaluation/evaluation_lengths.h"
 #include "core/model/reach.h"
 #include "core/model/transformer.h"
 
@@ -52,8 +53,7 @@ std::vector<std::string> evaluation_words(const PlacedComparison& plan, const Co
 
 std::vector<std::string> measuring_words(const PlacedComparison& plan, const ComparedRun& run) {
   const MeasureConfig& measure = plan.comparison.measure;
-  const std::vector<int64_t> lengths =
-      measure.tgt_len.empty() ? std::vector{run.config.training.tgt_len} : measure.tgt_len;
+  const std::vector<int64_t> lengths = lengths_or(measure.tgt_len, run.config.training.tgt_len);
   std::vector<std::string> words =
       evaluation_words(plan, run, kComparedEvaluation, measure.split, measure.batch_size, lengths);
   words.insert(words.end(), {"--per-token", "--max-tokens", std::to_string(measure.max_tokens)});
