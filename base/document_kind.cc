@@ -149,7 +149,7 @@ std::string describe_path(const std::filesystem::path& path) {
   return of_config == DocumentKind::kUnknown ? files_in(path) : described(of_config);
 }
 
-std::string read_document(const std::filesystem::path& path, int64_t most_bytes, DocumentKind expected,
+std::string read_document(const std::filesystem::path& path, DocumentKind expected, int64_t most_bytes,
                           RaiseError raise) {
   const auto refuse = [&](std::string_view found) {
     raise(fmt::format("{}: expected {}, found {}", path.string(), words_of(expected).name, found));

@@ -45,11 +45,13 @@ std::string describe_path(const std::filesystem::path& path);
 // The text of the JSON file at `path`, of at most so many bytes. What is plainly none, a directory, text or another
 // format, is refused as what it is: "expected a training config, found text, which segue prepare reads". Throws
 // FileError where it cannot be read.
-std::string read_document(const std::filesystem::path& path, int64_t most_bytes, DocumentKind expected,
+inline constexpr int64_t kLargestDocument = int64_t{1} << 30;
+std::string read_document(const std::filesystem::path& path, DocumentKind expected, int64_t most_bytes,
                           RaiseError raise);
 template <typename Error>
-std::string read_document(const std::filesystem::path& path, int64_t most_bytes, DocumentKind expected) {
-  return read_document(path, most_bytes, expected, &raise_as<Error>);
+std::string read_document(const std::filesystem::path& path, DocumentKind expected,
+                          int64_t most_bytes = kLargestDocument) {
+  return read_document(path, expected, most_bytes, &raise_as<Error>);
 }
 
 }  // namespace segue

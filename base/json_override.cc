@@ -151,8 +151,9 @@ std::string blamed_source(std::string_view file, std::span<const std::string> ov
   return holds({}) ? with(overrides) : std::string(file);
 }
 
-Json parse_with_schema(std::string_view text, std::string_view source) {
+Json parse_overridable(std::string_view text, std::string_view source, DocumentKind kind) {
   Json document = parse_json<ConfigError>(text, source, {.max_bytes = kLargestOverridden});
+  check_document_kind<ConfigError>(document, source, kind);
   if (!document.is_object()) return document;
   const auto schema = document.find(kSchemaKey);
   if (schema == document.end()) return document;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/json_fields.h"
 #include "base/json_text.h"
@@ -67,8 +68,9 @@ T read_overridden(std::string_view file, std::span<const std::string> overrides,
   return read(overrides, blamed_source(file, overrides, holds));
 }
 
-// The text of a file as JSON, without the schema that it names. Throws ConfigError.
-Json parse_with_schema(std::string_view text, std::string_view source);
+// The text of a file of this kind as JSON, without the schema that it names. Throws ConfigError, also for a file that
+// another command reads.
+Json parse_overridable(std::string_view text, std::string_view source, DocumentKind kind);
 
 // Throws ConfigError, naming `source`, for keys, types and ranges that T does not have.
 template <DescribedStruct T>
@@ -77,11 +79,10 @@ void check_keys(const Json& document, std::string_view source) {
   read_fields_into<ConfigError>(scratch, document, source, ReadMode::kPresentKeys);
 }
 
-// The text with every override in it, each checked before the next, so that errors name the one that is wrong.
+// The document with every override in it, each checked before the next, so that errors name the one that is wrong.
 template <DescribedStruct T>
-Json parse_with_overrides(std::string_view text, std::string_view source, std::span<const std::string> overrides,
-                          std::string_view example) {
-  Json document = parse_with_schema(text, source);
+Json apply_overrides(Json document, std::string_view source, std::span<const std::string> overrides,
+                     std::string_view example) {
   check_keys<T>(document, source);
   for (const std::string& override_text : overrides) {
     const Override change = parse_override(override_text, "--set", example);

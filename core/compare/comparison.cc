@@ -9,11 +9,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/document_kind.h"
 #include "base/error.h"
-#include "base/json_fields.h"
-#include "base/json_override.h"
 #include "base/json_text.h"
+#include "base/load_document.h"
 #include "core/config/bounds.h"
 #include "core/config/layers.h"
 #include "core/evaluation/evaluation_lengths.h"
@@ -246,12 +244,8 @@ void Comparison::describe(JsonFields& fields) {
 }
 
 Comparison load_comparison(const std::filesystem::path& path) {
-  const std::string source = path.string();
-  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kComparison);
-  const auto document = parse_json<ConfigError>(text, source);
-  check_document_kind<ConfigError>(document, source, DocumentKind::kComparison);
-  auto comparison = read_fields<ConfigError, Comparison>(document, source);
-  check_comparison(comparison, source);
+  auto comparison = load_document<ConfigError, Comparison>(path, DocumentKind::kComparison);
+  check_comparison(comparison, path.string());
   return comparison;
 }
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/json_fields.h"
 #include "base/json_override.h"
@@ -25,8 +24,8 @@ Override parse_config_override(const std::string& text, std::string_view given =
   return change;
 }
 
-Config read_config(std::string_view text, std::span<const std::string> overrides, std::string_view source) {
-  const Json document = parse_with_overrides<Config>(text, source, overrides, kExampleOverride);
+Config read_config(const Json& file, std::span<const std::string> overrides, std::string_view source) {
+  const Json document = apply_overrides<Config>(file, source, overrides, kExampleOverride);
   auto config = read_fields<ConfigError, Config>(document, source);
   name_position_rows(config.model, config.training.tgt_len);
   check_combinations(config, source);
@@ -54,10 +53,6 @@ void add_shape_roles(OrderedJson& schema) {
     else if (!node.contains(kRole))
       node[kRole] = "shape";
   }
-}
-
-void refuse_other_kinds(std::string_view text, std::string_view source) {
-  check_document_kind<ConfigError>(parse_json<ConfigError>(text, source), source, DocumentKind::kTrainingConfig);
 }
 
 // Throws unless there are keys in `part`, and all of them say how weights are used.
@@ -94,14 +89,14 @@ ModelConfig with_overrides(const ModelConfig& model, std::span<const std::string
 }  // namespace
 
 Config parse_config(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
-  refuse_other_kinds(text, source);
-  return read_overridden<Config>(source, overrides, [text](std::span<const std::string> some, std::string_view blamed) {
-    return read_config(text, some, blamed);
-  });
+  const Json file = parse_overridable(text, source, DocumentKind::kTrainingConfig);
+  return read_overridden<Config>(
+      source, overrides,
+      [&file](std::span<const std::string> some, std::string_view blamed) { return read_config(file, some, blamed); });
 }
 
 Config load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kTrainingConfig);
+  const std::string text = read_document<ConfigError>(path, DocumentKind::kTrainingConfig, kLargestOverridden);
   return parse_config(text, path.string(), overrides);
 }
 

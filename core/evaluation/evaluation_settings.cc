@@ -9,9 +9,7 @@
 #include <span>
 
 #include "base/directory_content.h"
-#include "base/document_kind.h"
-#include "base/json_fields.h"
-#include "base/json_override.h"
+#include "base/load_document.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/config/bounds.h"
@@ -110,12 +108,8 @@ void EvaluationSettings::describe(JsonFields& fields) {
 }
 
 EvaluationSettings load_evaluation_settings(const std::filesystem::path& path) {
-  const std::string source = path.string();
-  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kEvaluationSettings);
-  const auto document = parse_json<ConfigError>(text, source);
-  check_document_kind<ConfigError>(document, source, DocumentKind::kEvaluationSettings);
-  auto settings = read_fields<ConfigError, EvaluationSettings>(document, source);
-  check_use_overrides(settings.set, source + ": set");
+  auto settings = load_document<ConfigError, EvaluationSettings>(path, DocumentKind::kEvaluationSettings);
+  check_use_overrides(settings.set, path.string() + ": set");
   return settings;
 }
 

@@ -143,9 +143,10 @@ void TaskSpec::describe(JsonFields& fields) {
 }
 
 TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
+  const Json file = parse_overridable(text, source, DocumentKind::kTask);
   return read_overridden<TaskSpec>(
-      source, overrides, [text](std::span<const std::string> some, std::string_view blamed) {
-        const Json document = parse_with_overrides<TaskSpec>(text, blamed, some, "vocabulary=64");
+      source, overrides, [&file](std::span<const std::string> some, std::string_view blamed) {
+        const Json document = apply_overrides<TaskSpec>(file, blamed, some, "vocabulary=64");
         auto spec = read_fields<ConfigError, TaskSpec>(document, blamed);
         check_kinds<ConfigError>(spec, blamed);
         check_splits(spec, blamed);
@@ -154,10 +155,8 @@ TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::sp
 }
 
 TaskSpec load_task_spec(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  const std::string text = read_document<ConfigError>(path, kLargestOverridden, DocumentKind::kTask);
-  const std::string source = path.string();
-  check_document_kind<ConfigError>(parse_json<ConfigError>(text, source), source, DocumentKind::kTask);
-  return parse_task_spec(text, source, overrides);
+  return parse_task_spec(read_document<ConfigError>(path, DocumentKind::kTask, kLargestOverridden), path.string(),
+                         overrides);
 }
 
 OrderedJson task_schema() {

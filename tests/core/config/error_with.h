@@ -13,7 +13,8 @@ namespace segue {
 
 inline std::string error_with(const std::vector<std::string>& overrides) {
   return message_of<ConfigError>([&] {
-    const Json document = parse_with_overrides<Config>(R"({"data": {"path": "d"}})", "c", overrides, "KEY=VALUE");
+    const Json file{{"data", {{"path", "d"}}}};
+    const Json document = apply_overrides<Config>(file, "c", overrides, "KEY=VALUE");
     parse_config(document.dump(), "c");
   });
 }
