@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/json_fields.h"
+#include "base/json_text.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
 
@@ -42,6 +45,12 @@ class Checkpoint {
   // Throw CheckpointError when the manifest does not list the file.
   SafetensorsFile tensors(const std::string& name) const;
   std::string text(const std::string& name) const;
+  // What such a file says in JSON. Throws CheckpointError naming the file, and the key that is wrong.
+  template <DescribedStruct T>
+  T read(const std::string& name) const {
+    const std::string source = (directory_ / name).string();
+    return read_fields<CheckpointError, T>(parse_json<CheckpointError>(text(name), source), source);
+  }
 
  private:
   std::filesystem::path checked_path(const std::string& name) const;

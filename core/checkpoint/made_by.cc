@@ -24,16 +24,13 @@ void MadeBy::describe(JsonFields& fields) {
 
 std::string made_by_text(const MadeBy& made_by) { return write_fields(made_by).dump(2) + "\n"; }
 
-MadeBy parse_made_by(std::string_view text, const std::string& source) {
-  return read_fields<CheckpointError, MadeBy>(parse_json<CheckpointError>(text, source), source);
-}
-
 std::vector<MadeBy> parse_sessions(const std::string& text) {
   std::vector<MadeBy> sessions;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     try {
-      sessions.push_back(parse_made_by(line, kSessionsFile));
+      const Json document = parse_json<CheckpointError>(line, kSessionsFile);
+      sessions.push_back(read_fields<CheckpointError, MadeBy>(document, kSessionsFile));
     } catch (const CheckpointError&) {
       continue;
     }

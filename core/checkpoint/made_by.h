@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json_fields.h"
@@ -27,7 +26,6 @@ struct MadeBy {
 };
 
 std::string made_by_text(const MadeBy& made_by);
-MadeBy parse_made_by(std::string_view text, const std::string& source);  // throws CheckpointError
 
 // Whole lines that say so; what else a file may hold, half a line of a killed process perhaps, is left out.
 std::vector<MadeBy> parse_sessions(const std::string& text);

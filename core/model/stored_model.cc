@@ -70,10 +70,8 @@ void check_weights(const Checkpoint& checkpoint, const StoredModel& stored) {
 }  // namespace
 
 StoredModel read_model(const Checkpoint& checkpoint) {
-  const std::string source = (checkpoint.directory() / kModelFile).string();
-  const Json document = parse_json<CheckpointError>(checkpoint.text(kModelFile), source);
-  auto stored = read_fields<CheckpointError, StoredModel>(document, source);
-  check_model(stored.model, source);
+  auto stored = checkpoint.read<StoredModel>(kModelFile);
+  check_model(stored.model, (checkpoint.directory() / kModelFile).string());
   check_weights(checkpoint, stored);
   return stored;
 }

@@ -45,8 +45,7 @@ std::vector<TextFile> tokenizer_files(const Tokenizer& tokenizer) {
 std::optional<TokenizerInfo> read_tokenizer_info(const Checkpoint& checkpoint) {
   if (!checkpoint.contains(kTokenizerFile)) return std::nullopt;
   const std::string source = (checkpoint.directory() / kTokenizerFile).string();
-  auto info = read_fields<CheckpointError, TokenizerInfo>(
-      parse_json<CheckpointError>(checkpoint.text(kTokenizerFile), source), source);
+  auto info = checkpoint.read<TokenizerInfo>(kTokenizerFile);
   if (const auto complaint = first_complaint(info))
     throw CheckpointError("{}: {}: expected {}, found {}", source, complaint->path, complaint->expected,
                           complaint->found);

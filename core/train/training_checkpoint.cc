@@ -54,9 +54,7 @@ std::string describe_state(const OptimizerConfig& config) {
 
 void check_optimizer_state(const Checkpoint& checkpoint, const SafetensorsFile& moments,
                            const OptimizerConfig& optimizer) {
-  const std::string source = (checkpoint.directory() / kConfigFile).string();
-  const auto saved =
-      read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source), source);
+  const auto saved = checkpoint.read<Config>(kConfigFile);
   const std::string expected = describe_state(optimizer);
   const std::string found = describe_state(saved.optimizer);
   if (found != expected)

@@ -45,8 +45,7 @@ TrainingState read_training_state(const Checkpoint& checkpoint) {
     throw CheckpointError("{}: holds weights only, no training state; start from it with training.init_from",
                           checkpoint.directory().string());
   const std::string source = (checkpoint.directory() / kStateFile).string();
-  auto state = read_fields<CheckpointError, TrainingState>(
-      parse_json<CheckpointError>(checkpoint.text(kStateFile), source), source);
+  auto state = checkpoint.read<TrainingState>(kStateFile);
   if (state.step != checkpoint.step())
     throw CheckpointError("{}: step: expected {}, the checkpoint's, found {}", source, checkpoint.step(), state.step);
   const auto check_within = [&](const char* key, int64_t found) {

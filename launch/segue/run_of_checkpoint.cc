@@ -15,14 +15,12 @@ namespace segue {
 
 std::optional<Config> config_of(const Checkpoint& checkpoint) {
   if (!checkpoint.contains(kConfigFile)) return std::nullopt;
-  const std::string source = (checkpoint.directory() / kConfigFile).string();
-  return read_fields<CheckpointError, Config>(parse_json<CheckpointError>(checkpoint.text(kConfigFile), source),
-                                              source);
+  return checkpoint.read<Config>(kConfigFile);
 }
 
 std::optional<MadeBy> made_by_of(const Checkpoint& checkpoint) {
   if (!checkpoint.contains(kMadeByFile)) return std::nullopt;
-  return parse_made_by(checkpoint.text(kMadeByFile), (checkpoint.directory() / kMadeByFile).string());
+  return checkpoint.read<MadeBy>(kMadeByFile);
 }
 
 std::string data_of(const Checkpoint& checkpoint) {
