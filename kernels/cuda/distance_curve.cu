@@ -1,9 +1,7 @@
 // A thread to each value of the forward. Backward: a warp to each head, whose lanes share the distances.
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/reduce.cuh"
+#include "kernels/curve_formulas.h"
 
 namespace segue::kernels::cuda {
 
@@ -11,98 +9,7 @@ namespace {
 
 constexpr int kForwardThreads = 128;
 
-// NaN stays, other than with fmin and fmax.
-__device__ __forceinline__ double at_most(double limit, double x) { return x > limit ? limit : x; }
-
-// log(1 + e^x)
-__device__ __forceinline__ double softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
-
-__device__ __forceinline__ double sigmoid(double x) {
-  const double e = exp(-fabs(x));
-  return (x < 0.0 ? e : 1.0) / (1.0 + e);
-}
-
-struct Slopes {
-  double by_alpha, by_beta;
-};
-
-struct HeadNumbers {
-  double alpha, beta;
-  SpanExtents span;
-};
-
-// The curves of one head, each by its formula.
-class SigmoidCurve {
- public:
-  __device__ __forceinline__ explicit SigmoidCurve(const HeadNumbers& head) : alpha_(head.alpha), beta_(head.beta) {}
-
-  __device__ __forceinline__ double at(double distance) const {
-    constexpr double kLargest = 88.0;
-    return exp(at_most(kLargest, softplus(beta_) - softplus(exponent(distance))));
-  }
-  __device__ __forceinline__ Slopes slopes_at(double distance) const {
-    const double value = at(distance);
-    const double share = sigmoid(exponent(distance));
-    return {value * distance * share, value * (sigmoid(beta_) - share)};
-  }
-
- private:
-  __device__ __forceinline__ double exponent(double distance) const { return beta_ - alpha_ * distance; }
-
-  double alpha_, beta_;
-};
-
-class LogarithmCurve {
- public:
-  __device__ __forceinline__ explicit LogarithmCurve(const HeadNumbers& head)
-      : r1_(grown(head.alpha)), r2_(grown(head.beta)) {}
-
-  __device__ __forceinline__ double at(double distance) const { return -r1_ * log1p(r2_ * distance); }
-  __device__ __forceinline__ Slopes slopes_at(double distance) const {
-    const double product = r2_ * distance;
-    return {at(distance), -r1_ * (product / (1.0 + product))};
-  }
-
- private:
-  __device__ __forceinline__ static double grown(double exponent) {
-    constexpr double kLargest = 64.0;
-    return exp(at_most(kLargest, exponent));
-  }
-
-  double r1_, r2_;
-};
-
-class SpanCurve {
- public:
-  __device__ __forceinline__ explicit SpanCurve(const HeadNumbers& head)
-      : longest_(head.span.longest), ramp_(head.span.ramp), end_(ramp_ + head.alpha * longest_) {}
-
-  __device__ __forceinline__ double at(double distance) const {
-    const double share = (end_ - distance) / ramp_;
-    if (share >= 1.0) return 0.0;
-    return share <= 0.0 ? kUnseen : log(share);
-  }
-  __device__ __forceinline__ Slopes slopes_at(double distance) const {
-    const double left = end_ - distance;
-    return {left >= ramp_ || left <= 0.0 ? 0.0 : longest_ / left, 0.0};
-  }
-
- private:
-  double longest_, ramp_, end_;
-};
-
-// call<Curve>()
-template <typename Call>
-void with_curve(CurveFormula formula, const Call& call) {
-  switch (formula) {
-    case CurveFormula::kSigmoid:
-      return call.template operator()<SigmoidCurve>();
-    case CurveFormula::kLogarithm:
-      return call.template operator()<LogarithmCurve>();
-    case CurveFormula::kSpan:
-      return call.template operator()<SpanCurve>();
-  }
-}
+struct ThisSource;
 
 // Of every head; without beta where the formula has none.
 struct Numbers {
@@ -110,7 +17,7 @@ struct Numbers {
   const float* beta;
   SpanExtents span;
 
-  __device__ __forceinline__ HeadNumbers of(int64_t head) const {
+  __device__ __forceinline__ CurveNumbers of(int64_t head) const {
     return {alpha[head], beta == nullptr ? 0.0F : beta[head], span};
   }
 };
@@ -153,7 +60,7 @@ __global__ void distance_curve_backward_kernel(BackwardArguments args) {
   float by_beta = 0.0F;
   for (int64_t d = simt::lane(); d < args.distances; d += simt::kWarp) {
     const double by_value = args.dcurve[n * args.distances + d];
-    const Slopes slopes = curve.slopes_at(static_cast<double>(d));
+    const CurveSlopes slopes = curve.slopes_at(static_cast<double>(d));
     by_alpha += static_cast<float>(by_value * slopes.by_alpha);
     by_beta += static_cast<float>(by_value * slopes.by_beta);
   }
@@ -169,7 +76,7 @@ __global__ void distance_curve_backward_kernel(BackwardArguments args) {
 void distance_curve_forward(Queue& queue, const DistanceCurveForward& args) {
   const int64_t elements = args.curve.elements();
   if (elements == 0) return;
-  with_curve(args.formula, [&]<typename Curve>() {
+  with_curve<ThisSource>(args.formula, [&]<typename Curve>() {
     simt::launch(queue.cuda(), "distance_curve_forward",
                  {.x = simt::divide_up(elements, kForwardThreads), .threads = kForwardThreads},
                  distance_curve_forward_kernel<Curve>,
@@ -182,7 +89,7 @@ void distance_curve_forward(Queue& queue, const DistanceCurveForward& args) {
 
 void distance_curve_backward(Queue& queue, const DistanceCurveBackward& args) {
   if (args.dcurve.elements() == 0) return;
-  with_curve(args.formula, [&]<typename Curve>() {
+  with_curve<ThisSource>(args.formula, [&]<typename Curve>() {
     simt::launch(queue.cuda(), "distance_curve_backward", simt::launch_of_warp_rows(args.dcurve.shape[0]),
                  distance_curve_backward_kernel<Curve>,
                  BackwardArguments{.numbers = numbers_of(args),

@@ -26,5 +26,10 @@ def kernel(family: str, meaning: str, text: str, replacement: str, tests: str) -
     return Mutation(unit, meaning, text, replacement, tests, unit)
 
 
+def shared(name: str, meaning: str, text: str, replacement: str, tests: str, family: str) -> Mutation:
+    """Of a formula that processors and GPUs share."""
+    return Mutation(f"kernels/{name}.h", meaning, text, replacement, tests, f"{KERNELS}{family}.cu")
+
+
 def header(name: str, meaning: str, text: str, replacement: str, tests: str, family: str) -> Mutation:
     return Mutation(f"{KERNELS}{name}.cuh", meaning, text, replacement, tests, f"{KERNELS}{family}.cu")

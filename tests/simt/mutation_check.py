@@ -129,12 +129,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--only", default="", help="mutations whose file or meaning contains this")
+    parser.add_argument("--only", default="", help="mutations whose file, source or meaning contains this")
     parser.add_argument("--share", type=int, default=1, help="one in so many, others once a file is another")
     parser.add_argument("--tests-pass", action="store_true", help="they have been run: not before anything is broken, too")
     arguments = parser.parse_args()
     build = Build(arguments.build.resolve(), arguments.source.resolve())
-    asked = [m for m in MUTATIONS if arguments.only in m.file or arguments.only in m.meaning]
+    asked = [m for m in MUTATIONS if any(arguments.only in text for text in (m.file, m.unit, m.meaning))]
     chosen = [m for m in asked if build.has(m)]
     lost = [m for m in asked if not build.has(m) and not (m.needs_cuda and (build.source / m.unit).exists())]
     wrong = [f"its unit or its test is not there: {m.file}: {m.meaning}" for m in lost] + astray(build.source, asked)

@@ -5,7 +5,7 @@ from attention_score_mutations import ATTENTION_SCORE_MUTATIONS
 from attention_sight_mutations import ATTENTION_SIGHT_MUTATIONS
 from host_mutations import HOST_MUTATIONS
 from loss_mutations import LOSS_MUTATIONS
-from mutation import header, kernel
+from mutation import header, kernel, shared
 from state_mutations import STATE_MUTATIONS
 
 BUCKET_BIAS = "*BucketBiasTest.*"
@@ -51,58 +51,72 @@ MUTATIONS = [
         COPY_BLOCK,
     ),
     kernel("copy_block", "adding forgets what was there", "values[i] += before[i]", "values[i] += values[i]", COPY_BLOCK),
-    kernel(
-        "distance_curve",
+    shared(
+        "curve_formulas",
         "beyond what floats hold",
-        "exp(at_most(kLargest, softplus(beta_) - softplus(exponent(distance))))",
-        "exp(softplus(beta_) - softplus(exponent(distance)))",
+        "exp(Math::at_most(kLargest, Math::softplus(beta_) - Math::softplus(exponent(distance))))",
+        "exp(Math::softplus(beta_) - Math::softplus(exponent(distance)))",
         DISTANCE_CURVE,
-    ),
-    kernel(
         "distance_curve",
+    ),
+    shared(
+        "curve_formulas",
         "one less in the logarithm",
         "log1p(r2_ * distance)",
         "log(r2_ * distance)",
         DISTANCE_CURVE,
-    ),
-    kernel(
         "distance_curve",
+    ),
+    shared(
+        "curve_formulas",
         "a slope that does not level off",
         "-r1_ * (product / (1.0 + product))",
         "-r1_ * product",
         DISTANCE_CURVE,
-    ),
-    kernel(
         "distance_curve",
+    ),
+    shared(
+        "curve_formulas",
         "factors beyond what floats hold",
-        "exp(at_most(kLargest, exponent))",
+        "exp(CurveMath<Source>::at_most(kLargest, exponent))",
         "exp(exponent)",
         DISTANCE_CURVE,
-    ),
-    kernel(
         "distance_curve",
+    ),
+    shared(
+        "curve_formulas",
         "a span whose ramp begins a token early",
         "share >= 1.0) return 0.0;",
         "share > 1.0 - 1.0 / ramp_) return 0.0;",
         SPAN_CURVE,
-    ),
-    kernel(
         "distance_curve",
+    ),
+    shared(
+        "curve_formulas",
         "the mask's slope for that of its logarithm",
         "0.0 : longest_ / left",
         "0.0 : longest_ / ramp_",
         SPAN_CURVE,
-    ),
-    kernel(
         "distance_curve",
+    ),
+    shared(
+        "curve_formulas",
         "a slope where nothing is left",
         "left >= ramp_ || left <= 0.0",
         "left >= ramp_",
         SPAN_CURVE,
+        "distance_curve",
     ),
     kernel("clamp", "no lower end", "x[k] = args.lowest", "x[k] = x[k]", CLAMP),
     kernel("clamp", "NaN becomes a number", "if (x[k] < args.lowest)", "if (!(x[k] >= args.lowest))", CLAMP),
-    kernel("distance_curve", "NaN becomes a number", "x > limit ? limit : x", "fmin(limit, x)", DISTANCE_CURVE),
+    shared(
+        "curve_formulas",
+        "NaN becomes a number",
+        "x > limit ? limit : x",
+        "fmin(limit, x)",
+        DISTANCE_CURVE,
+        "distance_curve",
+    ),
     kernel(
         "distance_curve",
         "distances counted from one",
