@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "base/bits.h"
 #include "base/error.h"
@@ -91,7 +92,9 @@ std::vector<Entry>& list(GrowingLists& lists, int64_t group, int64_t tiles, int6
 class Builder {
  public:
   Builder(int64_t queries, int64_t memory, int64_t groups, bool ahead)
-      : keys_of_queries(static_cast<size_t>(groups * divide_up(queries, kScheduleTile))),
+      : pairs(static_cast<size_t>(groups)),
+        tiles(pairs.size()),
+        keys_of_queries(static_cast<size_t>(groups * divide_up(queries, kScheduleTile))),
         queries_of_keys(static_cast<size_t>(groups * divide_up(memory + queries, kScheduleTile))),
         queries_of_distances(queries_of_keys.size()),
         distances_of_queries(keys_of_queries.size()),
@@ -115,7 +118,7 @@ class Builder {
     }
   }
 
-  int64_t pairs = 0, tiles = 0;
+  std::vector<int64_t> pairs, tiles;  // by group
   Masks masks;
   GrowingLists keys_of_queries, queries_of_keys, queries_of_distances, distances_of_queries;
 
@@ -135,7 +138,7 @@ class Builder {
     if (last > own && !ahead_)
       throw ContractError("tile schedule: query {} of group {} sees key {}, after its own, {}", query, group, last,
                           own);
-    pairs += seen;
+    pairs[static_cast<size_t>(group)] += seen;
   }
 
   void add_tiles_of_keys(int64_t group, int64_t tile, const SeenRows& rows) {
@@ -144,7 +147,7 @@ class Builder {
       for (int64_t row = 0; row < rows.rows(); ++row) mask[static_cast<size_t>(row)] = rows.row(row)[keys];
       const int32_t number = masks.number_of(mask);
       if (number == kNothing) continue;
-      ++tiles;
+      ++tiles[static_cast<size_t>(group)];
       list(keys_of_queries, group, tiles_of_queries_, tile).push_back({static_cast<int32_t>(keys), number});
       list(queries_of_keys, group, tiles_of_keys_, keys).push_back({static_cast<int32_t>(tile), number});
     }
@@ -182,23 +185,44 @@ int64_t append(std::vector<int64_t>& words, const std::vector<int32_t>& values) 
   return first;
 }
 
+std::vector<int64_t> counted_from_zero(int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
 }  // namespace
 
 TileSchedule::TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys, bool ahead)
-    : groups_(groups) {
-  Builder builder(queries, memory, groups, ahead);
-  for (int64_t group = 0; group < groups; ++group) builder.add_group(group, seen_keys);
-  pairs_ = builder.pairs;
-  tiles_ = builder.tiles;
+    : TileSchedule(queries, memory, counted_from_zero(groups), seen_keys, ahead) {}
+
+TileSchedule::TileSchedule(int64_t queries, int64_t memory, const std::vector<int64_t>& first_alike,
+                           const SeenKeys& seen_keys, bool ahead)
+    : groups_(std::ssize(first_alike)) {
+  Builder builder(queries, memory, groups_, ahead);
+  for (int64_t group = 0; group < groups_; ++group) {
+    const int64_t first = first_alike[static_cast<size_t>(group)];
+    if (first == group) builder.add_group(group, seen_keys);
+    pairs_ += builder.pairs[static_cast<size_t>(first)];
+    tiles_ += builder.tiles[static_cast<size_t>(first)];
+  }
   masks_ = static_cast<int64_t>(builder.masks.rows().size()) / kScheduleTile;
   words_.assign(builder.masks.rows().begin(), builder.masks.rows().end());
   const auto place = [&](const GrowingLists& lists) {
-    const size_t of_group = lists.size() / static_cast<size_t>(groups);
+    const size_t of_group = lists.size() / first_alike.size();
     std::vector<int32_t> starts, entries;
-    for (size_t tile = 0; tile < lists.size(); ++tile) {
-      if (tile % of_group == 0) starts.push_back(static_cast<int32_t>(entries.size() / 2));
-      for (const Entry& entry : lists[tile]) entries.insert(entries.end(), entry.begin(), entry.end());
+    for (size_t group = 0; group < first_alike.size(); ++group) {
+      const auto first = static_cast<size_t>(first_alike[group]);
+      if (first < group) {
+        for (size_t tile = 0; tile <= of_group; ++tile) starts.push_back(starts[first * (of_group + 1) + tile]);
+        continue;
+      }
       starts.push_back(static_cast<int32_t>(entries.size() / 2));
+      for (size_t tile = 0; tile < of_group; ++tile) {
+        for (const Entry& entry : lists[group * of_group + tile])
+          entries.insert(entries.end(), entry.begin(), entry.end());
+        starts.push_back(static_cast<int32_t>(entries.size() / 2));
+      }
     }
     return Place{.starts = append(words_, starts),
                  .tiles = static_cast<int64_t>(of_group),

@@ -3,7 +3,8 @@
 // Pairs are cut into tiles of kScheduleTile queries and keys, counted from the first query and from the first key of
 // the memory. A list names the tiles in which a tile of queries sees something, in increasing order, and for each of
 // them the pairs seen: all, or the set bits of a mask. So a kernel spends its time on tiles with something to see, and
-// knows no pattern. Equal masks are stored once; a pattern that depends on distances alone has few.
+// knows no pattern. Equal masks are stored once; a pattern that depends on distances alone has few. Heads that see
+// the same share their lists.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,12 @@ class TileSchedule {
   // / 64.
   using SeenKeys = std::function<void(int64_t group, int64_t query, uint64_t* keys)>;
 
-  // Throws ContractError for a query that sees no key, or, unless it may look ahead, one after its own, M + query. The
-  // lists of distances are of keys up to its own.
+  // `first_alike`: of each group the first one that sees the same, which alone is asked what it sees. Throws
+  // ContractError for a query that sees no key, or, unless it may look ahead, one after its own, M + query. The lists
+  // of distances are of keys up to its own.
+  TileSchedule(int64_t queries, int64_t memory, const std::vector<int64_t>& first_alike, const SeenKeys& seen_keys,
+               bool ahead = false);
+  // Of groups of which each is asked.
   TileSchedule(int64_t queries, int64_t memory, int64_t groups, const SeenKeys& seen_keys, bool ahead = false);
 
   // All of it in one block, which may be copied to a device; and the views of such a block there.

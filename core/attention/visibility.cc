@@ -19,10 +19,24 @@ bool names(const PatternConfig& pattern, int64_t head) {
   return pattern.heads.empty() || std::ranges::find(pattern.heads, head) != pattern.heads.end();
 }
 
-bool heads_differ(const ModelUse& use) {
-  return std::ranges::any_of(use.patterns, [](const PatternConfig& pattern) {
-    return !pattern.heads.empty() || pattern.kind == PatternKind::kRandom;
+// Whether the same patterns name both heads, and draw nothing for either.
+bool see_alike(const ModelUse& use, int64_t head, int64_t other) {
+  return std::ranges::all_of(use.patterns, [&](const PatternConfig& pattern) {
+    if (!names(pattern, head)) return !names(pattern, other);
+    return names(pattern, other) && pattern.kind != PatternKind::kRandom;
   });
+}
+
+// Of each head the first one that sees the same; of one head where all do.
+std::vector<int64_t> first_alike(const ModelUse& use, int64_t heads) {
+  std::vector<int64_t> first;
+  for (int64_t head = 0; head < heads; ++head) {
+    int64_t other = 0;
+    while (other < head && !see_alike(use, head, other)) ++other;
+    first.push_back(other);
+  }
+  if (std::ranges::count(first, 0) == heads) first.resize(1);
+  return first;
 }
 
 // The keys of one query, named by how many tokens they lie before it; those ahead by numbers below 0.
@@ -93,9 +107,10 @@ void see_pattern(const PatternConfig& pattern, const DrawnFor& whom, int64_t pos
   }
 }
 
-kernels::TileSchedule tiles_of(const ModelUse& use, int64_t groups, int64_t first_head, int64_t tgt_len, int64_t memory,
-                               int64_t first_position) {
-  return {tgt_len, memory, groups,
+// Of heads from `first_head` on.
+kernels::TileSchedule tiles_of(const ModelUse& use, const std::vector<int64_t>& alike, int64_t first_head,
+                               int64_t tgt_len, int64_t memory, int64_t first_position) {
+  return {tgt_len, memory, alike,
           [&](int64_t group, int64_t query, uint64_t* keys) {
             const auto words = static_cast<size_t>((memory + (use.ahead ? tgt_len : query + 1) + 63) / 64);
             see_keys_of_row(use, first_head + group, query, tgt_len, memory, first_position, {keys, words});
@@ -203,21 +218,18 @@ double visible_pairs(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_
 }
 
 double visible_tiles(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory) {
-  const int64_t groups = heads_differ(use) ? heads : 1;
-  double tiles = 0.0;
-  for (int64_t head = 0; head < groups; ++head)
-    tiles += static_cast<double>(tiles_seen(use, head, tgt_len, memory).tiles());
-  return tiles / static_cast<double>(groups);
+  const kernels::TileSchedule seen = tiles_of(use, first_alike(use, heads), 0, tgt_len, memory, 0);
+  return static_cast<double>(seen.tiles()) / static_cast<double>(seen.groups());
 }
 
 kernels::TileSchedule tiles_seen(const ModelUse& use, int64_t head, int64_t tgt_len, int64_t memory) {
-  return tiles_of(use, 1, head, tgt_len, memory, 0);
+  return tiles_of(use, {0}, head, tgt_len, memory, 0);
 }
 
 std::optional<kernels::TileSchedule> schedule_of(const ModelUse& use, int64_t heads, int64_t tgt_len, int64_t memory,
                                                  int64_t first_position) {
   if (use.patterns.empty()) return {};
-  return tiles_of(use, heads_differ(use) ? heads : 1, 0, tgt_len, memory, first_position);
+  return tiles_of(use, first_alike(use, heads), 0, tgt_len, memory, first_position);
 }
 
 }  // namespace segue

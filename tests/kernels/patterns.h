@@ -18,7 +18,7 @@ inline Pattern newest(int64_t window) {
 inline Pattern strided(int64_t stride) {
   return {fmt::format("strided {}", stride),
           [=](int64_t head, int64_t i, int64_t j) { return head % 2 == 0 ? i - j < stride : (i - j) % stride == 0; },
-          true};
+          true, 2};
 }
 // The query's own block and the last `columns` of every one.
 inline Pattern fixed_blocks(int64_t block, int64_t columns) {

@@ -23,8 +23,15 @@ struct Pattern {
   std::string name = {};
   std::function<bool(int64_t head, int64_t query, int64_t key)> sees = {};
   bool by_head = false;  // whether heads differ
+  int64_t ways = 0;      // heads that differ are alike so many apart; 0: none are
 
   bool exists() const { return sees != nullptr; }
+  // Of each group of a schedule the first one that sees the same.
+  std::vector<int64_t> first_alike(int64_t heads) const {
+    std::vector<int64_t> first;
+    for (int64_t group = 0; group < (by_head ? heads : 1); ++group) first.push_back(ways > 0 ? group % ways : group);
+    return first;
+  }
 };
 
 struct AttentionCase {
@@ -114,7 +121,7 @@ class ScheduledTiles {
   explicit ScheduledTiles(const AttentionCase& c) {
     if (!c.pattern.exists()) return;
     schedule_.emplace(
-        c.t, c.m, c.pattern.by_head ? c.n : 1,
+        c.t, c.m, c.pattern.first_alike(c.n),
         [&c](int64_t group, int64_t i, uint64_t* keys) {
           for (int64_t j = 0; j < c.keys(); ++j)
             if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);

@@ -51,7 +51,7 @@ class ListedPairs {
 };
 
 TileSchedule schedule_of(const AttentionCase& c) {
-  return TileSchedule(c.t, c.m, c.pattern.by_head ? c.n : 1, [&c](int64_t group, int64_t i, uint64_t* keys) {
+  return TileSchedule(c.t, c.m, c.pattern.first_alike(c.n), [&c](int64_t group, int64_t i, uint64_t* keys) {
     for (int64_t j = 0; j < c.keys(); ++j)
       if (c.sees(group, i, j)) keys[j / 64] |= uint64_t{1} << (j % 64);
   });
@@ -94,6 +94,32 @@ TEST(TileSchedule, StoresEqualMasksOnce) {
   EXPECT_EQ(schedule.tiles_at(schedule.words().data()).masks.shape[0], 2);
   EXPECT_EQ(schedule.pairs(), 1024 * 256);
   EXPECT_EQ(schedule.tiles(), 16 * 5);
+}
+
+TEST(TileSchedule, SharesTheListsOfGroupsThatSeeTheSame) {
+  std::set<int64_t> asked;
+  const auto seen_keys = [&asked](int64_t group, int64_t query, uint64_t* keys) {
+    asked.insert(group);
+    for (int64_t key = query; key >= 0; key -= group % 2 == 0 ? 1 : 3) keys[key / 64] |= uint64_t{1} << (key % 64);
+  };
+  const TileSchedule apart(130, 0, 4, seen_keys);
+  EXPECT_EQ(asked, (std::set<int64_t>{0, 1, 2, 3}));
+  asked.clear();
+  const TileSchedule shared(130, 0, {0, 1, 0, 1}, seen_keys);
+  EXPECT_EQ(asked, (std::set<int64_t>{0, 1}));
+  EXPECT_EQ(shared.pairs(), apart.pairs());
+  EXPECT_EQ(shared.tiles(), apart.tiles());
+  EXPECT_EQ(shared.groups(), 4);
+  const VisibleTiles tiles = shared.tiles_at(shared.words().data());
+  const VisibleTiles tiles_apart = apart.tiles_at(apart.words().data());
+  EXPECT_EQ(tiles.masks.shape, tiles_apart.masks.shape);
+  for (const auto lists : {&VisibleTiles::keys_of_queries, &VisibleTiles::queries_of_keys,
+                           &VisibleTiles::queries_of_distances, &VisibleTiles::distances_of_queries}) {
+    EXPECT_EQ((tiles.*lists).entries.shape[0] * 2, (tiles_apart.*lists).entries.shape[0]);
+    for (int64_t group = 0; group < 4; ++group)
+      EXPECT_EQ(ListedPairs(tiles, tiles.*lists, true).of_group(group),
+                ListedPairs(tiles_apart, tiles_apart.*lists, true).of_group(group));
+  }
 }
 
 TEST(TileSchedule, RefusesQueriesThatSeeNothingOrTheFuture) {

@@ -258,6 +258,28 @@ TEST(Visibility, TilesHoldAGlobalStreamThatSeesAllAndIsSeen) {
   }
 }
 
+TEST(Visibility, HeadsThatSeeTheSameShareTheirTiles) {
+  const auto schedule = [](std::vector<PatternConfig> patterns, int64_t heads) {
+    return *schedule_of(patterns_of(std::move(patterns)), heads, 130, 64);
+  };
+  const auto entries = [](const kernels::TileSchedule& of) {
+    return of.tiles_at(of.words().data()).keys_of_queries.entries.shape[0];
+  };
+  const PatternConfig drawn{.kind = kRandom, .block = 8, .period = 64, .count = 2, .farthest = 4};
+  const auto of_heads = [](PatternConfig pattern, std::vector<int64_t> heads) {
+    pattern.heads = std::move(heads);
+    return pattern;
+  };
+  const auto two = schedule({{.heads = {0}, .window = 70}, {.kind = kDilated, .heads = {1}, .stride = 3}}, 2);
+  const auto five = schedule({{.heads = {0, 1, 4}, .window = 70}, {.kind = kDilated, .heads = {2, 3}, .stride = 3}}, 5);
+  EXPECT_EQ(five.groups(), 5);
+  EXPECT_EQ(entries(five), entries(two));
+  EXPECT_EQ(schedule({{.heads = {0, 1}, .window = 70}}, 2).groups(), 1);
+  const auto first_draws = schedule({{.window = 4}, of_heads(drawn, {0})}, 3);
+  EXPECT_EQ(entries(schedule({{.window = 4}, of_heads(drawn, {0})}, 6)), entries(first_draws));
+  EXPECT_GT(entries(schedule({{.window = 4}, of_heads(drawn, {0, 1})}, 3)), entries(first_draws));
+}
+
 TEST(Visibility, HasNoTilesWithoutPatterns) { EXPECT_FALSE(schedule_of({.window = 3}, 3, 5, 5).has_value()); }
 
 TEST(Visibility, CountsPairs) {
