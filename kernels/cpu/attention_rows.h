@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/prefetches.h"
 #include "kernels/cpu/vector.h"
 #include "kernels/relative_attention.h"
 
@@ -148,16 +149,12 @@ HeadInputs<A> head_inputs(const AttentionShape& shape, const RelativeAttentionIn
   };
 }
 
-// Has rows row_at(0) .. row_at(count - 1), of which there may be none, brought into the second level cache while others
-// are computed with: rows of one head lie too far apart for the processor to foresee them. Inline, since GCC drops
-// calls to what only prefetches.
+// Prefetches rows row_at(0) .. row_at(count - 1), of which there may be none, while others are computed with.
 template <typename RowAt>
 [[gnu::always_inline]] inline void prefetch_rows(const AttentionShape& shape, int64_t count, RowAt row_at) {
-  constexpr int kIntoSecondLevel = 2;
   for (int64_t row = 0; row < count; ++row) {
     const auto* from = row_at(row);
-    constexpr auto kLine = static_cast<int64_t>(64 / sizeof(*from));
-    for (int64_t h = 0; h < shape.width; h += kLine) __builtin_prefetch(from + h, 0, kIntoSecondLevel);
+    prefetch_row(from, shape.width * static_cast<int64_t>(sizeof(*from)));
   }
 }
 
