@@ -93,10 +93,7 @@
   OPERATION(state_scan_forward, StateScanForward)                   \
   OPERATION(state_turn, TurnedState)                                \
   OPERATION(token_clusters, TokenClusters)                          \
-  OPERATION(update_adagrad, AdagradUpdate)                          \
-  OPERATION(update_adam, AdamUpdate)                                \
-  OPERATION(update_momentum, MomentumUpdate)                        \
-  OPERATION(update_sgd, SgdUpdate)                                  \
+  OPERATION(update_elements, ElementUpdate)                         \
   OPERATION(weighted_average_backward, WeightedAverageBackward)     \
   OPERATION(weighted_average_forward, WeightedAverageForward)
 

@@ -55,7 +55,7 @@ void adam_step(Queue& queue, const AdamStep& args) {
   contract.number("beta2", args.beta2, args.beta2 >= 0.0 && args.beta2 < 1.0, "[0, 1)");
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   contract.number("step", static_cast<double>(args.step), args.step >= 1, "1 or more");
-  queue.operations().update_adam(queue, {{args.update, {args.first_moment, args.second_moment}}, formula_of(args)});
+  queue.operations().update_elements(queue, {args.update, {args.first_moment, args.second_moment}, formula_of(args)});
 }
 
 void adagrad_step(Queue& queue, const AdagradStep& args) {
@@ -64,7 +64,7 @@ void adagrad_step(Queue& queue, const AdagradStep& args) {
   contract.number("epsilon", args.epsilon, args.epsilon >= 0.0, "0 or more");
   const AdagradFormula formula{.rate = static_cast<float>(args.update.learning_rate),
                                .epsilon = static_cast<float>(args.epsilon)};
-  queue.operations().update_adagrad(queue, {{args.update, {args.sum_of_squares}}, formula});
+  queue.operations().update_elements(queue, {args.update, {args.sum_of_squares}, formula});
 }
 
 void sgd_step(Queue& queue, const SgdStep& args) {
@@ -74,11 +74,11 @@ void sgd_step(Queue& queue, const SgdStep& args) {
   if (args.momentum == 0.0) {
     check_update(contract, args.update, {});
     contract.absent("velocity", args.velocity, "without momentum");
-    return queue.operations().update_sgd(queue, {{args.update, {}}, {.rate = rate}});
+    return queue.operations().update_elements(queue, {args.update, {}, SgdFormula{.rate = rate}});
   }
   check_update(contract, args.update, {{"velocity", args.velocity}});
   const MomentumFormula formula{.rate = rate, .momentum = static_cast<float>(args.momentum)};
-  queue.operations().update_momentum(queue, {{args.update, {args.velocity}}, formula});
+  queue.operations().update_elements(queue, {args.update, {args.velocity}, formula});
 }
 
 }  // namespace segue::kernels

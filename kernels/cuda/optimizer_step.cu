@@ -1,5 +1,5 @@
 // The update in one pass over the flat arrays, scaled by what clipping left in the GPU's memory.
-#include <cmath>
+#include <variant>
 
 #include "kernels/cuda/clipped_scale.cuh"
 #include "kernels/cuda/element.cuh"
@@ -12,26 +12,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kMostMoments = 2;
 
-// Updates the moments of one element, given its gradient, and returns the parameter.
-__device__ __forceinline__ float updated(const AdamFormula& k, float p, float g, float& m, float& v) {
-  m = fmaf(k.rest1, g, k.beta1 * m);
-  v = fmaf(k.rest2 * g, g, k.beta2 * v);
-  return p * k.decay - k.rate * m / fmaf(sqrtf(v), k.root_scale, k.epsilon);
-}
-
-__device__ __forceinline__ float updated(const AdagradFormula& k, float p, float g, float& s, float& /*none*/) {
-  s = fmaf(g, g, s);
-  return p - k.rate * g / (sqrtf(s) + k.epsilon);
-}
-
-__device__ __forceinline__ float updated(const SgdFormula& k, float p, float g, float& /*none*/, float& /*none*/) {
-  return fmaf(-k.rate, g, p);
-}
-
-__device__ __forceinline__ float updated(const MomentumFormula& k, float p, float g, float& b, float& /*none*/) {
-  b = fmaf(k.momentum, b, g);
-  return fmaf(-k.rate, b, p);
-}
+struct ThisSource;
 
 template <typename Formula>
 struct UpdateArguments {
@@ -56,15 +37,15 @@ __global__ void update_kernel(UpdateArguments<Formula> args) {
   simt::load(args.gradients + first, g);
   for (int m = 0; m < Formula::kMoments; ++m) simt::load(args.moments[m] + first, moments[m]);
   for (int k = 0; k < kWidth; ++k)
-    p[k] = updated(args.formula, p[k], gradient_scale * g[k], moments[0][k], moments[1][k]);
+    p[k] = updated<ThisSource>(args.formula, p[k], gradient_scale * g[k], moments[0][k], moments[1][k]);
   simt::store(args.parameters + first, p);
   for (int m = 0; m < Formula::kMoments; ++m) simt::store(args.moments[m] + first, moments[m]);
   if (args.compute_copy != nullptr) simt::store(args.compute_copy + first, p);
 }
 
 template <typename Formula>
-void update_all(Queue& queue, const UpdatedBlock& block, const Formula& formula) {
-  const ParameterUpdate& update = block.update;
+void update_all(Queue& queue, const ElementUpdate& args, const Formula& formula) {
+  const ParameterUpdate& update = args.update;
   UpdateArguments<Formula> arguments{.parameters = update.parameters.as<float>(),
                                      .gradients = update.gradients.as<float>(),
                                      .moments = {},
@@ -73,10 +54,10 @@ void update_all(Queue& queue, const UpdatedBlock& block, const Formula& formula)
                                      .count = update.parameters.elements(),
                                      .formula = formula};
   if (arguments.count == 0) return;
-  for (int m = 0; m < Formula::kMoments; ++m) arguments.moments[m] = block.moments[static_cast<size_t>(m)].as<float>();
+  for (int m = 0; m < Formula::kMoments; ++m) arguments.moments[m] = args.moments[static_cast<size_t>(m)].as<float>();
   const bool vectorised = simt::is_vectorisable(
       DType::kFloat32, arguments.count,
-      {update.parameters, update.gradients, block.moments[0], block.moments[1], update.compute_copy});
+      {update.parameters, update.gradients, args.moments[0], args.moments[1], update.compute_copy});
   simt::with_width<float>(vectorised, [&](auto access) {
     constexpr int kWidth = decltype(access)::kWidth;
     simt::launch(queue.cuda(), Formula::kName,
@@ -87,9 +68,8 @@ void update_all(Queue& queue, const UpdatedBlock& block, const Formula& formula)
 
 }  // namespace
 
-void update_adagrad(Queue& queue, const AdagradUpdate& args) { update_all(queue, args.block, args.formula); }
-void update_adam(Queue& queue, const AdamUpdate& args) { update_all(queue, args.block, args.formula); }
-void update_momentum(Queue& queue, const MomentumUpdate& args) { update_all(queue, args.block, args.formula); }
-void update_sgd(Queue& queue, const SgdUpdate& args) { update_all(queue, args.block, args.formula); }
+void update_elements(Queue& queue, const ElementUpdate& args) {
+  std::visit([&](const auto& formula) { update_all(queue, args, formula); }, args.formula);
+}
 
 }  // namespace segue::kernels::cuda
