@@ -172,13 +172,10 @@ void SegmentEngine::replay(Recorded& recorded, Memory& memory, const Tape::Gradi
 }
 
 SegmentEngine::Replay* SegmentEngine::replay_for(Recorded& recorded, bool tells_progress) {
-  const SegmentTape& segment = *recorded.segment;
-  std::vector<const std::byte*> addresses{in_use_.arena.data()};
-  for (const Slot slot : segment.memories) addresses.push_back(segment.tape.read(slot).data);
-  for (const Slot slot : segment.states) addresses.push_back(segment.tape.read(slot).data);
-  if (segment.earlier.exists()) addresses.push_back(segment.tape.read(segment.earlier).data);
-  if (segment.read_tokens.exists()) addresses.push_back(segment.tape.read(segment.read_tokens).data);
-  const ReplayInfo& info = recorded.segment->tape.info();
+  const Tape& tape = recorded.segment->tape;
+  std::vector<const std::byte*> addresses = tape.bound_addresses();
+  addresses.push_back(in_use_.arena.data());
+  const ReplayInfo& info = tape.info();
   // Spans that have moved on to another tile do not come back soon.
   std::erase_if(recorded.replays, [&](const Replay& replay) { return replay.info.head_windows != info.head_windows; });
   const auto found = std::find_if(recorded.replays.begin(), recorded.replays.end(), [&](const Replay& replay) {

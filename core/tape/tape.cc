@@ -34,6 +34,7 @@ Value Tape::new_value(const Shape& shape, bool is_learned) {
 Slot Tape::bound(const Shape& shape, DType dtype) {
   const Slot slot = new_slot(shape, dtype);
   state(slot).external = true;
+  bound_.push_back(slot);
   return slot;
 }
 
@@ -152,6 +153,12 @@ void Tape::bind(Slot slot, ConstTensorView view) {
                         name_of(target.dtype), target.shape.text());
   }
   target.external_view = view;
+}
+
+std::vector<const std::byte*> Tape::bound_addresses() const {
+  std::vector<const std::byte*> addresses;
+  for (const Slot slot : bound_) addresses.push_back(state(slot).external_view.data);
+  return addresses;
 }
 
 void Tape::forward(kernels::Queue& queue) {

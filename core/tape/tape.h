@@ -148,6 +148,8 @@ class Tape {
 
   // Replaying.
   void bind(Slot slot, ConstTensorView view);
+  // Where all bound tensors lie, in the order of their recording. A graph that is recorded of a replay reads there again.
+  std::vector<const std::byte*> bound_addresses() const;
   ReplayInfo& info() { return info_; }
   const ReplayInfo& info() const { return info_; }
   // From here on dropout reads the step there, in the memory of the device, instead of in the info.
@@ -207,6 +209,7 @@ class Tape {
   std::vector<Operation> operations_;
   std::vector<const std::byte*> open_ends_;  // of the gradients, after each operation's backward
   std::vector<OwnedTensor> constants_;
+  std::vector<Slot> bound_;
   std::vector<Slot> kept_;
   StepObserver* observer_ = nullptr;
   const Operation* running_ = nullptr;

@@ -220,6 +220,21 @@ TEST_F(TapeContract, OnlyBoundTensorsOfTheRightShapeAreBound) {
             "bound tensor is float32 [2, 3], expected int32 [2, 3]");
 }
 
+// A replay with other addresses is another graph.
+TEST_F(TapeContract, TellsWhereAllThatIsBoundLies) {
+  const OwnedTensor one(DType::kFloat32, {2}), other(DType::kFloat32, {2});
+  const Slot first = tape_.bound({2}, DType::kFloat32);
+  tape_.new_slot({2});
+  const Slot constant = tape_.constant(one, DType::kFloat32);
+  const Slot last = tape_.bound({2}, DType::kFloat32);
+  tape_.bind(first, one.view());
+  const std::byte* const of_constant = tape_.read(constant).data;
+  EXPECT_EQ(tape_.bound_addresses(), (std::vector<const std::byte*>{one.view().data, of_constant, nullptr}));
+  tape_.bind(last, one.view());
+  tape_.bind(first, other.view());
+  EXPECT_EQ(tape_.bound_addresses(), (std::vector<const std::byte*>{other.view().data, of_constant, one.view().data}));
+}
+
 TEST_F(TapeContract, BoundTensorsAreReadOnly) {
   const Slot slot = tape_.bound({2}, DType::kFloat32);
   EXPECT_EQ(message_of<ContractError>([&] { tape_.write(slot); }), "a bound tensor is read only");
