@@ -59,4 +59,8 @@ Value Associations::write(Tape& tape, Parameters& parameters, const Value& token
       .state;
 }
 
+std::optional<Associations> associations_of(const ModelConfig& model, const LayerName& layer) {
+  return associates(model) ? std::optional<Associations>({model, layer}) : std::nullopt;
+}
+
 }  // namespace segue

@@ -8,8 +8,8 @@
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/compare/compared_runs.h"
 #include "core/evaluation/paired_losses.h"
+#include "core/model/parameter_specs.h"
 #include "core/model/stored_model.h"
-#include "core/model/transformer.h"
 
 namespace segue {
 
@@ -135,7 +135,7 @@ DistanceBiases read_biases(const report::RunData& run, int64_t vocab_size) {
   const CheckpointStore store(run.path / "checkpoints");
   const std::optional<int64_t> newest = store.newest();
   if (!newest || !has_distance_biases(model)) return {};
-  Parameters parameters(Transformer(model, vocab_size).parameter_specs());
+  Parameters parameters(parameter_specs(model, vocab_size));
   read_weights(store.open(*newest), parameters);
   return distance_biases(model, parameters, use_of(model).memory_rows() + run.config.training.tgt_len);
 }

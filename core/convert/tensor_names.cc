@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "core/head/vocabulary_clusters.h"
-#include "core/model/transformer.h"
+#include "core/model/parameter_specs.h"
 
 namespace segue {
 
@@ -218,7 +218,7 @@ std::vector<ForeignTensor> foreign_tensors(WeightFormat format, const ModelConfi
   const Namer namer(format, model, vocab_size);
   const std::multimap<std::string, std::string> tied = tied_names(model, vocab_size);
   std::vector<ForeignTensor> tensors;
-  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs()) {
+  for (const ParameterSpec& spec : parameter_specs(model, vocab_size)) {
     ForeignTensor tensor{.segue = spec.name, .shape = spec.shape, .names = {}, .parts = {}};
     namer.add_names(tensor, spec.name);
     const auto [begin, end] = tied.equal_range(spec.name);

@@ -83,4 +83,8 @@ Value Compressor::find_again(Tape& tape, Parameters& parameters, const Value& co
   return linear(tape, compressed, learned(parameters, kDecoder));
 }
 
+std::optional<Compressor> compressor_of(const ModelConfig& model, int64_t layer) {
+  return model.memory.kind == MemoryKind::kCompressed ? std::optional<Compressor>({model, layer}) : std::nullopt;
+}
+
 }  // namespace segue

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,8 @@ class Compressor {
   int64_t d_model_;
   std::string prefix_;  // of its parameters' names
 };
+
+// Nothing of a model with another kind of memory.
+std::optional<Compressor> compressor_of(const ModelConfig& model, int64_t layer);
 
 }  // namespace segue

@@ -51,4 +51,10 @@ Value MemoryEncoder::encode(Tape& tape, Parameters& parameters, const Value& emb
   return output_of_layers(tape, parameters, residual, layers_alike_.block, kEncoderNorm);
 }
 
+std::optional<MemoryEncoder> memory_encoder_of(const ModelConfig& model) {
+  std::optional<MemoryEncoder> encoder;
+  if (encoder_layers(model) > 0) encoder.emplace(model);
+  return encoder;
+}
+
 }  // namespace segue

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,8 @@ class MemoryEncoder {
   LayerPositions positions_;
   std::vector<std::unique_ptr<Block>> layers_;
 };
+
+// Nothing of a model with another kind of memory.
+std::optional<MemoryEncoder> memory_encoder_of(const ModelConfig& model);
 
 }  // namespace segue

@@ -3,7 +3,7 @@
 
 #include "base/activity.h"
 #include "base/json_fields.h"
-#include "core/model/transformer.h"
+#include "core/model/parameter_specs.h"
 
 namespace segue {
 
@@ -63,7 +63,7 @@ namespace {
 // Before memory is taken for a model that the weights beside it are not of.
 void check_weights(const Checkpoint& checkpoint, const StoredModel& stored) {
   const SafetensorsFile weights = checkpoint.tensors(kWeightsFile);
-  for (const ParameterSpec& spec : Transformer(stored.model, stored.vocab_size).parameter_specs())
+  for (const ParameterSpec& spec : parameter_specs(stored.model, stored.vocab_size))
     static_cast<void>(weights.tensor(spec.name, DType::kFloat32, spec.shape));
 }
 

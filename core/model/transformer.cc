@@ -1,8 +1,6 @@
 // The path of a segment: embed, L blocks that each read their own memory, the head's loss.
 #include "core/model/transformer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,11 +13,6 @@
 namespace segue {
 
 namespace {
-
-constexpr const char* kFinalNorm = "final_norm";
-constexpr const char* kInitialTokens = "memory.initial";
-constexpr const char* kWrittenTokens = "memory.written";
-constexpr const char* kGlobalTokens = "global_stream.tokens";
 
 // [B, T] int32: 0 .. period-1 in every stream, and again.
 OwnedTensor numbers(const Shape& shape, int64_t period) {
@@ -56,38 +49,12 @@ int64_t count_of(const std::vector<StreamRows>& rows) {
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
     : config_(model),
-      vocab_size_(vocabulary + (model.objective.is_masked() ? 1 : 0)),
+      vocabulary_(vocabulary),
+      vocab_size_(tokens_of_tables(model, vocabulary)),
       positions_(model),
-      head_(make_head(model, vocab_size_)) {
-  const auto schedules = std::make_shared<Schedules>();
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const LayerName name{layer, fmt::format("layers.{}.", layer)};
-    layers_.push_back(make_block(model, positions_.of_layer(layer), schedules, name));
-    if (model.memory.kind == MemoryKind::kCompressed) compressors_.emplace_back(model, layer);
-    if (associates(model)) associations_.emplace_back(model, name);
-  }
-  if (encoder_layers(model) > 0) encoder_.emplace(model);
-}
-
-std::vector<ParameterSpec> Transformer::parameter_specs() const {
-  std::vector<ParameterSpec> specs;
-  positions_.declare_shared(specs);
-  declare_embedding(config_, vocab_size_, specs);
-  const Shape tokens{memory_tokens(config_), config_.d_model};
-  if (read_tokens(config_) > 0) specs.push_back({kInitialTokens, tokens});
-  if (tokens[0] > 0 && writes_own_tokens(config_)) specs.push_back({kWrittenTokens, tokens});
-  const int64_t global_tokens = config_.global_stream.tokens;
-  if (global_tokens > 0) specs.push_back({kGlobalTokens, {global_tokens, config_.d_model}});
-  if (encoder_) encoder_->declare(specs);
-  for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    if (!associations_.empty()) associations_[layer].declare(specs);
-    layers_[layer]->declare(specs);
-    if (!compressors_.empty()) compressors_[layer].declare(specs);
-  }
-  if (config_.block.final_norm) declare_layer_norm(kFinalNorm, config_.d_model, specs);
-  declare_output(config_, vocab_size_, specs);
-  return specs;
-}
+      layers_(make_layers(model, positions_)),
+      encoder_(memory_encoder_of(model)),
+      head_(make_head(model, vocab_size_)) {}
 
 // Dropout acts once: on the embedding, or on its sum with absolute positions, which begin anew with every segment.
 Value Transformer::record_entry(Step& step) const {
@@ -187,7 +154,7 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
   if (global > 0) rows.insert(rows.begin(), {learned_tokens(step, kGlobalTokens, global), 0, global});
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    if (!associations_.empty()) record_reading(step, layer, residual);
+    if (layers_[layer].associations) record_reading(step, layer, residual);
     const LayerMemory memory = memory_of(step, layer);
     const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
     const int64_t keys = remembered + global + read + count + written;
@@ -198,15 +165,15 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
                              .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer), shape.window_share),
                              .segment = number,
                              .is_read_on = !is_last};
-    const LayerOutputs outputs = layers_[layer]->apply(tape, step.parameters, residual, inputs);
+    const LayerOutputs outputs = layers_[layer].block->apply(tape, step.parameters, residual, inputs);
     if (!outputs.states.empty()) {
       step.memories[layer].states = outputs.states;
       step.memories[layer].begun.clear();
     }
     if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), global, read + count + written});
-    if (!compressors_.empty()) record_compression(step, layer, outputs);
+    if (layers_[layer].compressor) record_compression(step, layer, outputs);
     residual = outputs.residual;
-    if (!associations_.empty() && written > 0) record_writing(step, layer, residual, read + count, !is_last);
+    if (layers_[layer].associations && written > 0) record_writing(step, layer, residual, read + count, !is_last);
   }
   const Value last = output_of_layers(tape, step.parameters, residual, config_.block, kFinalNorm);
   if (written > 0 && read_tokens(config_) > 0) {
@@ -225,7 +192,8 @@ StreamRows Transformer::record_segment(Step& step, int64_t number) const {
 void Transformer::record_reading(Step& step, size_t layer, Residual& residual) const {
   Tape& tape = step.segment.tape;
   const Value input = sum_of(tape, residual);
-  const Value read = associations_[layer].read(tape, step.parameters, input, step.memories[layer].states.front());
+  const Associations& associations = *layers_[layer].associations;
+  const Value read = associations.read(tape, step.parameters, input, step.memories[layer].states.front());
   residual = {.sum = add(tape, {.sum = input, .branch = read, .site = {}}), .branch = {}, .site = {}};
 }
 
@@ -236,7 +204,7 @@ void Transformer::record_writing(Step& step, size_t layer, Residual& residual, i
   residual = {.sum = sum_of(tape, residual), .branch = {}, .site = {}};
   const Value from = is_read_on ? residual.sum : without_gradient(residual.sum);
   const Value written = join_rows(tape, {{from, first, memory_tokens(config_)}});
-  state = associations_[layer].write(tape, step.parameters, written, state, is_read_on);
+  state = layers_[layer].associations->write(tape, step.parameters, written, state, is_read_on);
 }
 
 // What the encoder makes of tokens [B, M]: [B, M, D].
@@ -363,7 +331,7 @@ void Transformer::record_compression(Step& step, size_t layer, const LayerOutput
   }
   if (step.shape.pushed_out == 0) return;
   const Value rows = pushed_out_of(tape, step.memories[layer].rows, step.shape);
-  const Value compressed = compressors_[layer].compress(
+  const Value compressed = layers_[layer].compressor->compress(
       tape, step.parameters, rows, keeps_most_used(config_) ? segment.received[layer].sums : Slot());
   tape.keep(compressed.data);
   segment.compressed.push_back(compressed.data);
@@ -372,11 +340,11 @@ void Transformer::record_compression(Step& step, size_t layer, const LayerOutput
   Distance distance{.constant = rows, .x = {}, .weight = config_.memory.reconstruction_weight};
   if (kind == ReconstructionKind::kAttention) {
     const std::vector<Value> contents =
-        layers_[layer]->contents_of(tape, step.parameters, read, {without_gradient(rows), compressed});
+        layers_[layer].block->contents_of(tape, step.parameters, read, {without_gradient(rows), compressed});
     distance.constant = contents[0];
     distance.x = contents[1];
   } else {
-    distance.x = compressors_[layer].find_again(tape, step.parameters, compressed);
+    distance.x = layers_[layer].compressor->find_again(tape, step.parameters, compressed);
   }
   const bool is_first = !segment.reconstruction.exists();
   if (is_first) {

@@ -7,12 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/attention/associations.h"
 #include "core/attention/layer_positions.h"
 #include "core/head/head.h"
-#include "core/model/block.h"
-#include "core/model/compressor.h"
+#include "core/model/layer.h"
 #include "core/model/memory_encoder.h"
+#include "core/model/parameter_specs.h"
 #include "core/model/segment_tape.h"
 #include "data_pipeline/masked_tokens.h"
 
@@ -27,7 +26,7 @@ class Transformer {
 
   const ModelConfig& config() const { return config_; }
   int64_t vocab_size() const { return vocab_size_; }  // with the mask token
-  std::vector<ParameterSpec> parameter_specs() const;
+  std::vector<ParameterSpec> parameter_specs() const { return segue::parameter_specs(config_, vocabulary_); }
 
   // Records what `shape` says, one segment or several of a step, in such a use, whose mem_len says how many keys are
   // seen while the shape says how many rows of memory are bound. Sealed and ready for replay.
@@ -90,12 +89,11 @@ class Transformer {
                      const SegmentShape& shape) const;
 
   ModelConfig config_;
+  int64_t vocabulary_;
   int64_t vocab_size_;
   LayerPositions positions_;
-  std::vector<std::unique_ptr<Block>> layers_;
-  std::vector<Compressor> compressors_;     // of layers, if the memory compresses
-  std::vector<Associations> associations_;  // of layers, if the memory associates
-  std::optional<MemoryEncoder> encoder_;    // of its tokens, if that is its kind
+  std::vector<Layer> layers_;
+  std::optional<MemoryEncoder> encoder_;  // of its memory's tokens, if that is the kind
   std::unique_ptr<Head> head_;
 };
 

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/model/parameter_specs.h"
 #include "core/model/stored_model.h"
-#include "core/model/transformer.h"
 #include "core/report/json_node.h"
 
 namespace segue::report {
@@ -164,7 +164,7 @@ void refuse_other_directories(const std::filesystem::path& path) {
 
 int64_t count_parameters(const ModelConfig& model, int64_t vocab_size) {
   int64_t count = 0;
-  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs())
+  for (const ParameterSpec& spec : parameter_specs(model, vocab_size))
     count += spec.is_learned() ? spec.shape.elements() : 0;
   return count;
 }

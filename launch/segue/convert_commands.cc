@@ -20,9 +20,9 @@
 #include "core/convert/export_model.h"
 #include "core/convert/finite_weights.h"
 #include "core/convert/import_model.h"
+#include "core/model/parameter_specs.h"
 #include "core/model/stored_model.h"
 #include "core/model/stored_tokenizer.h"
-#include "core/model/transformer.h"
 #include "data_pipeline/choose_tokenizer.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
@@ -212,7 +212,7 @@ void run_export(const ExportOptions& options) {
   for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", visible_line(complaint));
   if (!resolved.choice.empty()) fmt::print(stderr, "{}\n", visible_line(resolved.choice));
   const StoredModel stored = read_model(resolved.checkpoint);
-  Parameters parameters(Transformer(stored.model, stored.vocab_size).parameter_specs());
+  Parameters parameters(parameter_specs(stored.model, stored.vocab_size));
   read_weights(resolved.checkpoint, parameters);
   for (const NamedTensor& weights : named_parts(parameters, parameters.values()))
     check_finite(weights.tensor, fmt::format("{}: tensor {}", resolved.checkpoint.directory().string(), weights.name));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cpu_quota.h"
@@ -16,6 +17,7 @@
 #include "base/wall_clock.h"
 #include "core/checkpoint/shared_checkpoint.h"
 #include "core/config/device_choice.h"
+#include "core/model/parameter_specs.h"
 #include "core/model/stored_tokenizer.h"
 #include "core/report/run_report.h"
 #include "core/train/trainer.h"
@@ -240,9 +242,9 @@ Origin find_origin(const TrainOptions& options, const Config& config, const Data
   }
   origin.weights = checkpoint_to_start_from(config, job, logger);
   if (origin.weights) {
-    const Transformer model(config.model, dataset.vocabulary());
+    std::vector<ParameterSpec> specs = parameter_specs(config.model, dataset.vocabulary());
     check_tokenizer(*origin.weights, dataset);
-    check_weights(*origin.weights, Parameters(model.parameter_specs()));
+    check_weights(*origin.weights, Parameters(std::move(specs)));
   }
   return origin;
 }

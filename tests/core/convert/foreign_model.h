@@ -10,7 +10,7 @@
 
 #include "core/checkpoint/safetensors.h"
 #include "core/convert/import_model.h"
-#include "core/model/transformer.h"
+#include "core/model/parameter_specs.h"
 
 namespace segue {
 
@@ -60,7 +60,7 @@ inline HeldTensors tensors_of(const ImportedModel& imported) {
 // A model's parameters under Segue's names.
 inline HeldTensors parameters_of(const ModelConfig& model, int64_t vocab_size) {
   HeldTensors tensors;
-  for (const ParameterSpec& spec : Transformer(model, vocab_size).parameter_specs())
+  for (const ParameterSpec& spec : parameter_specs(model, vocab_size))
     tensors[spec.name] = distinct_values(std::ssize(tensors) + 1, spec.shape);
   return tensors;
 }

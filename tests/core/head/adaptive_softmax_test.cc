@@ -28,7 +28,7 @@ class HeadProblem {
  public:
   HeadProblem(const ModelConfig& model, int64_t tokens)
       : model_(model),
-        parameters_(Transformer(model, kVocabulary).parameter_specs()),
+        parameters_(parameter_specs(model, kVocabulary)),
         hidden_(DType::kFloat32, {1, tokens, model.d_model}),
         tape_(arena_, Tape::Mode::kEvaluation) {
     draw_weights(parameters_);

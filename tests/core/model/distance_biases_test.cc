@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "core/model/transformer.h"
+#include "core/model/parameter_specs.h"
 
 namespace segue {
 namespace {
@@ -19,7 +19,7 @@ ModelConfig model_of(PositionKind kind) {
 }
 
 Parameters draw_parameters(const ModelConfig& model) {
-  Parameters parameters(Transformer(model, kVocabulary).parameter_specs());
+  Parameters parameters(parameter_specs(model, kVocabulary));
   parameters.initialize(model.init, 5);
   return parameters;
 }

@@ -76,7 +76,7 @@ TEST(Layers, AnEmptyListAndAnEqualObjectChangeNothing) {
 // A kind's shared parameters are there when any layer has the kind, once, and a layer's where it has it.
 TEST(Layers, DeclareWhatTheyUse) {
   const auto names_with = [](const char* variant) {
-    return names_of(Transformer(model_variant(variant).config(), 23).parameter_specs());
+    return names_of(parameter_specs(model_variant(variant).config(), 23));
   };
   using testing::Contains;
   using testing::Not;

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/model/transformer.h"
+#include "core/model/parameter_specs.h"
 #include "tests/message_of.h"
 
 namespace segue {
@@ -171,7 +171,7 @@ TEST(Parameters, UnknownNamesAreRefused) {
 
 // Counted by hand: the layers, embedding 256 * 256, head bias 256, u and w 2 * 256.
 TEST(Parameters, OfTheDefaultModel) {
-  const Parameters parameters(Transformer(ModelConfig{}, 256).parameter_specs());
+  const Parameters parameters(parameter_specs(ModelConfig{}, 256));
   constexpr int64_t kLayer = 3 * 256 * 256 + 256 * 256 + 256 * 256 + 2 * 512 + 2 * 256 * 1024 + 1024 + 256;
   EXPECT_EQ(parameters.count(), 4 * kLayer + 256 * 256 + 256 + 2 * 256);
 }
