@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -11,8 +12,9 @@
 #include "base/text.h"
 #include "core/config/config.h"
 #include "core/config/device_choice.h"
+#include "core/config/kind_checks.h"
 #include "core/config/layers.h"
-#include "core/config/memory_checks.h"
+#include "core/config/needs.h"
 #include "core/config/position_terms.h"
 #include "core/config/visibility_checks.h"
 #include "kernels/token_clusters.h"
@@ -41,6 +43,15 @@ void check_lengths(const Config& config, std::string_view source) {
                       config.training.batch_size, config.training.batch_chunk);
 }
 
+// In the order in which they are told, each of all lengths before the next.
+constexpr std::array kLengthChecks{check_rows_of_states, check_same_length, check_window_share,
+                                   check_window,         check_periods,     check_memory_lengths};
+
+void check_used_lengths(const ModelConfig& model, const std::vector<UsedLengths>& used, std::string_view source) {
+  for (const auto check : kLengthChecks)
+    for (const UsedLengths& lengths : used) check(model, lengths, source);
+}
+
 void check_stages(const Config& config, std::string_view source) {
   int64_t after = 0;
   for (size_t i = 0; i < config.training.stages.size(); ++i) {
@@ -65,13 +76,15 @@ void check_stages(const Config& config, std::string_view source) {
            stage.segments_per_step);
     ModelUse use = use_of(config.model);
     use.mem_len = stage.mem_len;
-    const std::string mem_len_key = fmt::format("training.stages[{}].mem_len", i);
-    check_same_length(config.model, use, mem_len_key, source);
-    check_window_share(config.model, stage.window_share, fmt::format("training.stages[{}].window_share", i), source);
-    check_window(config.model, stage.mem_len, mem_len_key, source, stage.window_share);
-    const std::string tgt_len_key = fmt::format("training.stages[{}].tgt_len", i);
-    check_periods(config.model, stage.tgt_len, tgt_len_key, source);
-    check_compressed_lengths(config.model, stage.mem_len, mem_len_key, stage.tgt_len, tgt_len_key, source);
+    const std::string key = fmt::format("training.stages[{}].", i);
+    check_used_lengths(config.model,
+                       {{.use = use,
+                         .mem_len_key = key + "mem_len",
+                         .tgt_len = stage.tgt_len,
+                         .tgt_len_key = key + "tgt_len",
+                         .window_share = stage.window_share,
+                         .window_share_key = key + "window_share"}},
+                       source);
     after = stage.until_step;
   }
 }
@@ -81,16 +94,21 @@ void check_device(const TrainingConfig& training, std::string_view source) {
     throw ConfigError(R"({}: training.device: expected "auto", "cpu", "cuda" or "cuda:N", found "{}")", source,
                       training.device);
   if (training.device == "cpu" && training.communicator == CollectivesKind::kNccl)
-    throw ConfigError(
-        R"({}: training.communicator: expected "auto" or "mpi" with training.device = "cpu", found "nccl")", source);
+    throw_conflict({.key = "training.communicator",
+                    .expected = R"("auto" or "mpi")",
+                    .with = R"(training.device = "cpu")",
+                    .found = R"("nccl")"},
+                   source);
 }
 
 void check_plateau(const Config& config, std::string_view source) {
   if (config.schedule.kind == ScheduleKind::kPlateau && config.evaluation.interval == 0)
-    throw ConfigError(
-        R"({}: evaluation.interval: expected above 0 with schedule.kind = "plateau", which follows the losses of )"
-        "evaluations; found 0",
-        source);
+    throw_conflict({.key = "evaluation.interval",
+                    .expected = "above 0",
+                    .reason = {.behind = "which follows the losses of evaluations"},
+                    .with = R"(schedule.kind = "plateau")",
+                    .found = "0"},
+                   source);
 }
 
 void check_optimization(const Config& config, std::string_view source) {
@@ -108,7 +126,8 @@ void check_optimization(const Config& config, std::string_view source) {
 void check_segments(const Config& config, std::string_view source) {
   const int64_t segments = config.training.segments_per_step;
   if (segments == 1) return;
-  if (memory_tokens(config.model) == 0 && !hands_on_states(config.model))
+  const auto hands_on = [](const KindInUse& kind) { return kind.needs.hands_on_gradients; };
+  if (std::ranges::none_of(kinds_in_use(config.model), hands_on))
     throw ConfigError(
         R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
         R"(from segment to segment, and no layer that keeps a state; found {})",
@@ -121,8 +140,9 @@ void check_segments(const Config& config, std::string_view source) {
 // Where nothing is remembered, nothing begins anew.
 void check_resets(const Config& config, std::string_view source) {
   const ModelConfig& model = config.model;
-  if (config.training.reset_interval == 0 || model.mem_len > 0 || hands_on_states(model)) return;
-  if (memory_tokens(model) > 0 || model.memory.kind == MemoryKind::kCompressed) return;
+  if (config.training.reset_interval == 0 || model.mem_len > 0) return;
+  const auto remembers = [](const KindInUse& kind) { return kind.needs.remembers_without_rows; };
+  if (std::ranges::any_of(kinds_in_use(model), remembers)) return;
   throw ConfigError(
       "{}: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, as there is "
       "nothing to reset, found {}",
@@ -150,47 +170,22 @@ void check_redraws(const Config& config, std::string_view source) {
         source, training.redraw_interval, training.reset_interval);
 }
 
-// Why a memory does not go with documents that end within segments; nothing where it does.
-std::string_view why_documents_mix(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::kTokens:
-    case MemoryKind::kAssociative:
-      return "whose tokens are written once a segment, wherever documents end in it";
-    case MemoryKind::kInfini:
-      return "which goes on from one document to the next";
-    case MemoryKind::kCompressed:
-      return "whose rows are made of tokens of several documents where these end";
-    case MemoryKind::kEncoder:
-      return "whose encoder reads tokens of several documents together where these end";
-    case MemoryKind::kHiddenStates:
-    case MemoryKind::kKeysValues:
-      break;
-  }
-  return {};
-}
-
 // A memory that begins full of zeros is seen before there is a document, which sees nothing before it.
 void check_documents(const Config& config, std::string_view source) {
   if (!unescaped(config.data.document_boundary))
     throw ConfigError(R"({}: data.document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
                       source, config.data.document_boundary);
-  const MemoryKind kind = config.model.memory.kind;
-  const std::string_view why = why_documents_mix(kind);
-  if (!config.data.document_boundary.empty() && !why.empty())
-    throw ConfigError(R"({}: data.document_boundary: expected "" with model.memory.kind = "{}", {}; found "{}")",
-                      source, name_of_choice(kind), why, config.data.document_boundary);
-  const std::string states = key_of_states(config.model);
-  if (!config.data.document_boundary.empty() && !states.empty())
-    throw ConfigError(
-        R"({}: data.document_boundary: expected "" with {}.kind = "state", which goes on from one document to the )"
-        R"(next; found "{}")",
-        source, states, config.data.document_boundary);
-  if (!config.data.document_boundary.empty() && config.model.global_stream.tokens > 0)
-    throw ConfigError(
-        R"({}: data.document_boundary: expected "" with model.global_stream.tokens = {}, which see the whole segment, )"
-        R"(whatever documents it holds; found "{}")",
-        source, config.model.global_stream.tokens, config.data.document_boundary);
-  if (config.data.document_boundary.empty() || config.model.memory.initial == InitialMemory::kEmpty) return;
+  if (config.data.document_boundary.empty()) return;
+  for (const auto& [name, needs] : kinds_in_use(config.model)) {
+    if (needs.no_documents)
+      throw_conflict({.key = "data.document_boundary",
+                      .expected = R"("")",
+                      .reason = *needs.no_documents,
+                      .with = name,
+                      .found = quoted(config.data.document_boundary)},
+                     source);
+  }
+  if (config.model.memory.initial == InitialMemory::kEmpty) return;
   throw ConfigError(R"({}: model.memory.initial: expected "empty" with data.document_boundary, found "{}")", source,
                     name_of_choice(config.model.memory.initial));
 }
@@ -270,67 +265,14 @@ void check_positions(const ModelConfig& model, std::string_view source) {
   check_terms(model, source);
 }
 
-void check_shares(const ObjectiveConfig& objective, std::string_view source) {
-  constexpr double kRounding = 1e-9;  // of shares in decimals
-  const double left = 1.0 - objective.mask_token_share;
-  if (objective.is_masked() && objective.random_token_share > left + kRounding)
-    throw ConfigError(
-        "{}: model.objective.random_token_share: expected at most {:.6g}, what model.objective.mask_token_share = {} "
-        "leaves, found {}",
-        source, left, objective.mask_token_share, objective.random_token_share);
-}
-
-// Who looks ahead knows no next token, and distances to keys after a query have neither rows nor biases nor gains.
-void check_objective(const ModelConfig& model, std::string_view source) {
-  constexpr PositionTerms kAccepted{.vectors = true, .turns = true};
-  check_shares(model.objective, source);
-  const bool is_masked = model.objective.is_masked();
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const VisibilityKind seen = visibility_of_layer(model, layer).kind;
-    const bool is_right =
-        is_masked ? seen == VisibilityKind::kFull || seen == VisibilityKind::kSparse : seen != VisibilityKind::kFull;
-    if (!is_right)
-      throw ConfigError(R"({}: {}.kind: expected {} with model.objective.kind = "{}", found "{}")", source,
-                        visibility_key(model, layer),
-                        is_masked ? R"("full" or "sparse")" : "a kind that does not look ahead",
-                        name_of_choice(model.objective.kind), name_of_choice(seen));
-    const PositionKind position = position_of_layer(model, layer).kind;
-    if (is_masked && !refused_term(offered_by(position), kAccepted).empty())
-      throw ConfigError(
-          R"({}: {}.kind: expected "rope", "sinusoidal", "learned" or "none" with model.objective.kind = "masked", )"
-          R"(whose keys also lie after a query; found "{}")",
-          source, position_key(model, layer), name_of_choice(position));
-  }
-}
-
-// Its tokens see the whole segment, and what a memory keeps of a segment is of its own tokens.
-void check_global_stream(const ModelConfig& model, std::string_view source) {
-  const GlobalStreamConfig& stream = model.global_stream;
-  if (stream.tokens == 0) {
-    if (stream.projections == StreamProjections::kShared) return;
-    throw ConfigError(
-        R"({}: model.global_stream.projections: expected "shared" with model.global_stream.tokens = 0, found "{}")",
-        source, name_of_choice(stream.projections));
-  }
-  if (!model.objective.is_masked())
-    throw ConfigError(
-        R"({}: model.global_stream.tokens: expected 0 with model.objective.kind = "{}", as they see the whole segment; )"
-        "found {}",
-        source, name_of_choice(model.objective.kind), stream.tokens);
-  const MemoryKind memory = model.memory.kind;
-  if (memory != MemoryKind::kHiddenStates && memory != MemoryKind::kKeysValues)
-    throw ConfigError(
-        R"({}: model.memory.kind: expected "hidden_states" or "keys_values" with model.global_stream.tokens = {}, )"
-        R"(found "{}")",
-        source, stream.tokens, name_of_choice(memory));
-}
-
 void check_block(const BlockConfig& block, std::string_view source) {
   if (block.final_norm && !block.pre_lnorm)
-    throw ConfigError(
-        "{}: model.block.final_norm: expected false with model.block.pre_lnorm = false, where every layer ends in a "
-        "layer norm; found true",
-        source);
+    throw_conflict({.key = "model.block.final_norm",
+                    .expected = "false",
+                    .reason = {.behind = "where every layer ends in a layer norm"},
+                    .with = "model.block.pre_lnorm = false",
+                    .found = "true"},
+                   source);
 }
 
 void check_clusters(const ModelConfig& model, std::string_view source) {
@@ -389,34 +331,28 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_block(model.block, source);
   check_all_patterns(model, source);
   check_spans(model, source);
-  check_memory_tokens(model, source);
-  check_infini_memory(model, source);
-  check_encoder(model, source);
-  check_states(model, source);
-  check_objective(model, source);
-  check_global_stream(model, source);
-  check_compression(model, source);
+  check_needs(model, source);
   check_head(model, source);
-  check_same_length(model, use_of(model), "model.mem_len", source);
+  check_same_length(model, {.use = use_of(model), .mem_len_key = "model.mem_len"}, source);
 }
 
 void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source,
                std::string_view mem_len_key) {
-  check_rows_of_states(model, use.mem_len, mem_len_key, source);
-  check_same_length(model, use, mem_len_key, source);
+  const UsedLengths lengths{
+      .use = use, .mem_len_key = std::string(mem_len_key), .tgt_len = tgt_len, .tgt_len_key = "tgt_len"};
+  check_rows_of_states(model, lengths, source);
+  check_same_length(model, lengths, source);
   ModelConfig used = model;
   used.position.clamp_len = use.clamp_len;
   used.position.rotary_base = use.rotary_base;
   used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
   used.memory.initial = use.initial_memory;
-  check_memory_tokens(used, source);
-  check_encoder(used, source);
-  check_compression(used, source);
+  check_memory_needs(used, source);
   check_kinds_of(std::move(used), source);
   check_position_tables(model, use, tgt_len, source);
-  check_periods(model, tgt_len, "tgt_len", source);
-  check_compressed_lengths(model, use.mem_len, mem_len_key, tgt_len, "tgt_len", source);
+  check_periods(model, lengths, source);
+  check_memory_lengths(model, lengths, source);
 }
 
 void check_position_tables(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, std::string_view source) {
@@ -447,16 +383,16 @@ void check_combinations(const Config& config, std::string_view source) {
   check_position_tables(config.model, use_of(config.model), config.training.tgt_len, source);
   const ModelUse evaluation = evaluation_use(config);
   check_position_tables(config.model, evaluation, evaluation_tgt_len(config), source);
-  check_rows_of_states(config.model, evaluation.mem_len, "evaluation.mem_len", source);
-  check_same_length(config.model, evaluation, "evaluation.mem_len", source);
-  check_window(config.model, config.model.mem_len, "model.mem_len", source);
-  check_window(config.model, evaluation.mem_len, "evaluation.mem_len", source);
-  check_periods(config.model, config.training.tgt_len, "training.tgt_len", source);
-  check_periods(config.model, evaluation_tgt_len(config), "evaluation.tgt_len", source);
-  check_compressed_lengths(config.model, config.model.mem_len, "model.mem_len", config.training.tgt_len,
-                           "training.tgt_len", source);
-  check_compressed_lengths(config.model, evaluation.mem_len, "evaluation.mem_len", evaluation_tgt_len(config),
-                           "evaluation.tgt_len", source);
+  check_used_lengths(config.model,
+                     {{.use = use_of(config.model),
+                       .mem_len_key = "model.mem_len",
+                       .tgt_len = config.training.tgt_len,
+                       .tgt_len_key = "training.tgt_len"},
+                      {.use = evaluation,
+                       .mem_len_key = "evaluation.mem_len",
+                       .tgt_len = evaluation_tgt_len(config),
+                       .tgt_len_key = "evaluation.tgt_len"}},
+                     source);
   check_optimization(config, source);
   check_documents(config, source);
 }

@@ -93,32 +93,19 @@ void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility
 
 }  // namespace
 
-void check_same_length(const ModelConfig& model, const ModelUse& use, std::string_view key, std::string_view source) {
+void check_same_length(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const ModelUse here = use_of_layer(model, use, layer);
+    const ModelUse here = use_of_layer(model, lengths.use, layer);
     if (here.same_length && !here.same_length_extra_key && here.mem_len == 0)
       throw ConfigError(
           "{}: {}: expected at least 1 with {}.same_length = true and same_length_extra_key = false, or no query sees "
           "a key; found 0",
-          source, key, visibility_key(model, layer));
+          source, lengths.mem_len_key, visibility_key(model, layer));
   }
 }
 
-void check_window(const ModelConfig& model, int64_t mem_len, std::string_view key, std::string_view source,
-                  double window_share) {
-  if (model.objective.is_masked()) return;
-  Farthest farthest;
-  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const Farthest of_layer = farthest_of(model, layer, window_share);
-    if (of_layer.distance > farthest.distance) farthest = of_layer;
-  }
-  if (mem_len >= farthest.distance) return;
-  throw ConfigError(
-      "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
-      source, key, farthest.distance, farthest.because, mem_len);
-}
-
-void check_window_share(const ModelConfig& model, double window_share, std::string_view key, std::string_view source) {
+void check_window_share(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
+  const double window_share = lengths.window_share;
   if (window_share == 1.0) return;
   const ModelUse use = use_of(model);
   for (int64_t layer = 0; layer < model.n_layer; ++layer)
@@ -126,7 +113,20 @@ void check_window_share(const ModelConfig& model, double window_share, std::stri
   throw ConfigError(
       R"({}: {}: expected 1, or a share that makes some layer's window smaller, of model.visibility.kind = "window", )"
       R"(of patterns of kinds "window" and "dilated", or of such in model.layers; found {})",
-      source, key, window_share);
+      source, lengths.window_share_key, window_share);
+}
+
+void check_window(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
+  if (model.objective.is_masked()) return;
+  Farthest farthest;
+  for (int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const Farthest of_layer = farthest_of(model, layer, lengths.window_share);
+    if (of_layer.distance > farthest.distance) farthest = of_layer;
+  }
+  if (lengths.use.mem_len >= farthest.distance) return;
+  throw ConfigError(
+      "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
+      source, lengths.mem_len_key, farthest.distance, farthest.because, lengths.use.mem_len);
 }
 
 void check_all_patterns(const ModelConfig& model, std::string_view source) {
@@ -137,15 +137,16 @@ void check_all_patterns(const ModelConfig& model, std::string_view source) {
   }
 }
 
-void check_periods(const ModelConfig& model, int64_t tgt_len, std::string_view tgt_len_key, std::string_view source) {
+void check_periods(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const VisibilityConfig& visibility = visibility_of_layer(model, layer);
     if (visibility.kind != VisibilityKind::kSparse) continue;
     for (size_t i = 0; i < visibility.patterns.size(); ++i) {
       const int64_t period = visibility.patterns[i].repeats_after();
-      if (tgt_len % period != 0)
-        throw ConfigError("{}: {}: expected a multiple of {}.patterns[{}].{} = {}, found {}", source, tgt_len_key,
-                          visibility_key(model, layer), i, visibility.patterns[i].repeat_key(), period, tgt_len);
+      if (lengths.tgt_len % period != 0)
+        throw ConfigError("{}: {}: expected a multiple of {}.patterns[{}].{} = {}, found {}", source,
+                          lengths.tgt_len_key, visibility_key(model, layer), i, visibility.patterns[i].repeat_key(),
+                          period, lengths.tgt_len);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "core/config/layers.h"
+#include "core/config/needs.h"
 #include "core/memory/memory.h"
 #include "core/model/reach.h"
 #include "core/model/transformer.h"
@@ -105,9 +106,8 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   std::string tokens = use.memory_tokens > 0 ? ", " + counted(use.memory_tokens, "memory token") : "";
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
-  if (associates(model)) tokens += ", associations of every layer";
-  if (has_infini_memory(model)) tokens += ", sums of keys and values in every layer";
-  if (encoder_layers(model) > 0) tokens = ", which an encoder reads";
+  if (const std::string_view memory = needs_of(model.memory).inspected; !memory.empty())
+    tokens += fmt::format(", {}", memory);
   if (use.global_tokens > 0) tokens += ", " + counted(use.global_tokens, "global token");
   if (state_layers(model) > 0) tokens += ", states of " + counted(state_layers(model), "layer");
   text += fmt::format("\n{:<38} {} ({}, segment {}, memory {}{})\n", "reach",

@@ -15,21 +15,20 @@ QUESTION = re.compile(r"\bMemoryKind::k|\busing enum MemoryKind\b|\b(?:" + "|".j
 ]) + r")\(")
 COMMENT = re.compile(r"//.*")
 # Tables with a row for each kind, and sources of one kind alone.
-OWN = re.compile(r"core/(?:config/kinds|attention/(?:associations|infini_memory)|model/(?:compressor|memory_encoder)|"
+OWN = re.compile(r"core/(?:config/(?:kinds|needs)|attention/(?:associations|infini_memory)|"
+                 r"model/(?:compressor|memory_encoder)|"
                  r"memory/(?:compressed_cache|compressed_memory|encoder_memory|token_memory))\.")
 # How often each of the others asks.
 KEPT = {
     "core/attention/attention.cc": 1,
     "core/bench/eval_speed_bench.cc": 2,
-    "core/config/combinations.cc": 14,
+    "core/config/kind_checks.cc": 1,
     "core/config/layers.cc": 6,
     "core/config/layers.h": 2,
-    "core/config/memory_checks.cc": 14,
     "core/config/model_config.cc": 6,
     "core/config/model_config.h": 10,
     "core/config/model_use.cc": 22,
     "core/convert/arguments.cc": 2,
-    "core/engine/describe_model.cc": 3,
     "core/evaluation/evaluation_job.cc": 5,
     "core/memory/layer_states.cc": 2,
     "core/memory/memory.cc": 15,
@@ -62,7 +61,7 @@ def problems_of(counts, kept):
         count, limit = counts.get(path, 0), kept.get(path, 0)
         if count > limit:
             yield (f"{path}: asks {count} times for the kind of memory, expected at most {limit}; let a row of a table "
-                   "say it, as in core/config/position_terms.cc")
+                   "say it, as in core/config/needs.cc")
         if count < limit:
             yield f"{path}: asks {count} times for the kind of memory, no longer {limit}: lower it in check_kinds.py"
 

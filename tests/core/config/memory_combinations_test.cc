@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/needs.h"
 #include "tests/core/config/error_with.h"
 
 namespace segue {
@@ -341,6 +342,44 @@ TEST(MemoryCombinations, EveryQuerySeesAllThatIsCompressed) {
   EXPECT_EQ(
       error_with({compressed, "model.objective.kind=masked", "model.visibility.kind=full", "model.position.kind=rope"}),
       "no error");
+}
+
+// Each kind by itself, with each kind of visibility and each objective: what its row does not name is refused.
+TEST(MemoryCombinations, KindsGoWithWhatTheirRowsName) {
+  for (size_t kind = 0; kind < choices_of(MemoryKind{}).size(); ++kind) {
+    ModelConfig model;
+    model.position.kind = PositionKind::kRope;
+    model.memory.kind = static_cast<MemoryKind>(kind);
+    const KindNeeds needs = needs_of(model.memory);
+    const auto is_refused = [](const ModelConfig& changed) {
+      return message_of<ConfigError>([&] { check_memory_needs(changed, "m"); }) != "no error";
+    };
+    EXPECT_FALSE(is_refused(model)) << name_of_choice(model.memory.kind);
+    for (size_t seen = 0; seen < choices_of(VisibilityKind{}).size(); ++seen) {
+      ModelConfig changed = model;
+      changed.visibility.kind = static_cast<VisibilityKind>(seen);
+      EXPECT_NE(is_refused(changed), needs.visibility.choices.contain(seen)) << name_of_choice(model.memory.kind);
+    }
+    ModelConfig masked = model, same_length = model;
+    masked.objective.kind = ObjectiveKind::kMasked;
+    same_length.visibility.same_length = true;
+    EXPECT_NE(is_refused(masked), needs.objective.choices.contain(1)) << name_of_choice(model.memory.kind);
+    EXPECT_EQ(is_refused(same_length), needs.no_same_length.has_value()) << name_of_choice(model.memory.kind);
+  }
+}
+
+TEST(MemoryCombinations, OfSeveralProblemsTheSameIsToldFirst) {
+  const std::string encoder = R"(model.memory={"kind": "encoder", "initial": "zeros"})";
+  EXPECT_THAT(error_with({encoder, "model.mem_len=0", "model.objective.kind=masked"}),
+              HasSubstr("model.position.kind: expected \"rope\" or \"none\""));
+  EXPECT_THAT(error_with({encoder, "model.mem_len=0", "model.position.kind=rope"}), HasSubstr("model.mem_len"));
+  EXPECT_THAT(error_with({encoder, "model.position.kind=rope", "model.objective.kind=masked"}),
+              HasSubstr("model.memory.initial"));
+  const std::string compressed = R"(model.memory={"kind": "compressed", "compression": "mean", )"
+                                 R"("reconstruction": "attention"})";
+  EXPECT_THAT(error_with({compressed, "model.global_stream.tokens=2"}),
+              HasSubstr("model.global_stream.tokens: expected 0 with model.objective.kind = \"next_token\""));
+  EXPECT_THAT(error_with({compressed, "model.visibility.kind=window"}), HasSubstr("model.memory.reconstruction"));
 }
 
 }  // namespace

@@ -1,0 +1,205 @@
+#include "core/config/kind_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "base/error.h"
+#include "core/config/bounds.h"
+#include "core/config/layers.h"
+
+namespace segue {
+namespace {
+
+// A decay for each head has one step and one rest; and what is erased as strongly as a step says, or under a key that
+// is longer than 1, may be more than there is, so that the state grows without limit.
+void check_strength(const ModelConfig& model, int64_t layer, std::string_view source) {
+  const ScoreConfig& score = score_of_layer(model, layer);
+  const std::string key = score_key(model, layer);
+  const std::string strength = fmt::format(R"({}.strength = "{}")", key, name_of_choice(score.strength));
+  if (score.erases && !score.unit_keys)
+    throw_conflict({.key = key + ".unit_keys", .expected = "true", .with = key + ".erases = true", .found = "false"},
+                   source);
+  if (score.strength != StateStrength::kStep && score.strength != StateStrength::kRest) return;
+  if (score.decay != StateDecay::kToken)
+    throw_conflict({.key = key + ".decay",
+                    .expected = R"("token")",
+                    .with = strength,
+                    .found = quoted(name_of_choice(score.decay))},
+                   source);
+  if (score.erases && score.strength == StateStrength::kStep)
+    throw_conflict({.key = key + ".erases",
+                    .expected = "false",
+                    .reason = {.behind = "which may be above 1"},
+                    .with = strength,
+                    .found = "true"},
+                   source);
+}
+
+// A turn of keys passes through a state whose channels fade alike, and leaves no sum of weights what it was; features
+// that are made of several columns are turned as if each were one.
+void check_turns(const ModelConfig& model, int64_t layer, std::string_view source) {
+  if (position_of_layer(model, layer).kind != PositionKind::kRope) return;
+  const ScoreConfig& score = score_of_layer(model, layer);
+  const auto refuse_kind = [&](std::string_view name, std::string_view expected, std::string_view before,
+                               std::string_view found) {
+    throw_conflict({.key = fmt::format("{}.{}", score_key(model, layer), name),
+                    .expected = expected,
+                    .reason = {.before = before},
+                    .with = position_key(model, layer) + R"(.kind = "rope")",
+                    .found = quoted(found)},
+                   source);
+  };
+  if (score.decay == StateDecay::kChannel)
+    refuse_kind("decay", R"("none", "fixed" or "token")", "by which all channels of a head fade alike",
+                name_of_choice(score.decay));
+  if (score.output_norm == StateNorm::kWeights)
+    refuse_kind("output_norm", R"("head")", "as turned weights may be below 0", name_of_choice(score.output_norm));
+  if (is_random(score.feature) || score.feature == StateFeature::kDpfp)
+    refuse_kind("feature", R"(one of single columns ("silu", "identity", "relu" or "elu_plus_one"))", "",
+                name_of_choice(score.feature));
+}
+
+// What a key's features are made from, and what divides by their products.
+void check_features(const ModelConfig& model, int64_t layer, std::string_view source) {
+  const ScoreConfig& score = score_of_layer(model, layer);
+  const std::string key = score_key(model, layer);
+  const std::string_view feature = name_of_choice(score.feature);
+  const ScoreConfig defaults;
+  const auto refuse_unread = [&](std::string_view name, int64_t found, int64_t expected, std::string_view readers) {
+    if (found == expected) return;
+    throw ConfigError(R"({}: {}.{}: expected {}, the default, as only {} reads it, with {}.feature = "{}", found {})",
+                      source, key, name, expected, readers, key, feature, found);
+  };
+  if (!is_random(score.feature))
+    refuse_unread("random_features", score.random_features, defaults.random_features,
+                  R"("performer" or "random_fourier")");
+  if (score.feature != StateFeature::kDpfp) refuse_unread("shifts", score.shifts, defaults.shifts, R"("dpfp")");
+  if (score.feature == StateFeature::kDpfp && score.shifts >= 2 * model.d_head)
+    throw ConfigError("{}: {}.shifts: expected less than 2 * model.d_head = {}, found {}", source, key,
+                      2 * model.d_head, score.shifts);
+  if (const int64_t keys = state_keys(model, score); keys > kMostStateFeatures)
+    throw ConfigError(R"({}: {}.{}: expected at most {} features of a head with {}.feature = "{}" and model.d_head = )"
+                      R"({}, found {}, which makes {})",
+                      source, key, score.feature == StateFeature::kDpfp ? "shifts" : "random_features",
+                      kMostStateFeatures, key, feature, model.d_head,
+                      score.feature == StateFeature::kDpfp ? score.shifts : score.random_features, keys);
+  if (score.convolution == 1)
+    throw ConfigError("{}: {}.convolution: expected 0 or at least 2 tokens, found 1", source, key);
+  if (score.erases && score.feature == StateFeature::kPerformer)
+    throw ConfigError(R"({}: {}.erases: expected false with {}.feature = "performer", whose keys have any length, )"
+                      R"(found true)",
+                      source, key, key);
+  check_turns(model, layer, source);
+  if (score.output_norm == StateNorm::kHead) return;
+  if (score.erases)
+    throw ConfigError(R"({}: {}.erases: expected false with {}.output_norm = "weights", which would be erased too, )"
+                      R"(found true)",
+                      source, key, key);
+  if (score.feature == StateFeature::kSilu || score.feature == StateFeature::kIdentity)
+    throw ConfigError(
+        R"({}: {}.feature: expected one whose products are weights ("relu", "elu_plus_one", "dpfp", "performer" or )"
+        R"("random_fourier") with {}.output_norm = "weights", found "{}")",
+        source, key, key, feature);
+}
+
+}  // namespace
+
+void check_mask_shares(const ModelConfig& model, std::string_view source) {
+  constexpr double kRounding = 1e-9;  // of shares in decimals
+  const ObjectiveConfig& objective = model.objective;
+  const double left = 1.0 - objective.mask_token_share;
+  if (objective.random_token_share > left + kRounding)
+    throw ConfigError(
+        "{}: model.objective.random_token_share: expected at most {:.6g}, what model.objective.mask_token_share = {} "
+        "leaves, found {}",
+        source, left, objective.mask_token_share, objective.random_token_share);
+}
+
+void check_global_projections(const ModelConfig& model, std::string_view source) {
+  const StreamProjections projections = model.global_stream.projections;
+  if (projections == StreamProjections::kShared) return;
+  throw_conflict({.key = "model.global_stream.projections",
+                  .expected = R"("shared")",
+                  .with = "model.global_stream.tokens = 0",
+                  .found = quoted(name_of_choice(projections))},
+                 source);
+}
+
+void check_association_sizes(const ModelConfig& model, std::string_view source) {
+  const auto refuse_size = [source](std::string_view key, int64_t most, std::string_view before, int64_t found) {
+    throw_conflict({.key = key,
+                    .expected = fmt::format("at most {}", most),
+                    .reason = {.before = before},
+                    .with = R"(model.memory.kind = "associative")",
+                    .found = fmt::format("{}", found)},
+                   source);
+  };
+  const int64_t of_a_shift = 2 * model.d_head;
+  const int64_t most = std::min<int64_t>(of_a_shift - 1, kMostStateFeatures / of_a_shift);
+  if (most < 1)
+    refuse_size("model.d_head", kMostStateFeatures / 2,
+                fmt::format("of which a shift makes {} features", kMostStateFeatures), model.d_head);
+  if (model.memory.shifts > most)
+    refuse_size("model.memory.shifts", most,
+                fmt::format("of {} features each and {} in all", of_a_shift, kMostStateFeatures), model.memory.shifts);
+}
+
+void check_compression(const ModelConfig& model, std::string_view source) {
+  const MemoryConfig& memory = model.memory;
+  using enum CompressionKind;
+  const std::string compression = fmt::format(R"(model.memory.compression = "{}")", name_of_choice(memory.compression));
+  const auto rate = static_cast<uint64_t>(memory.compression_rate);
+  if (memory.compression == kDilatedConvolution && (rate < 2 || !std::has_single_bit(rate)))
+    throw_conflict({.key = "model.memory.compression_rate",
+                    .expected = "a power of two above 1",
+                    .with = compression,
+                    .found = fmt::format("{}", rate)},
+                   source);
+  const ReconstructionKind found = reconstruction_of(memory);
+  const bool learns = memory.compression == kConvolution || memory.compression == kDilatedConvolution;
+  if (!learns && found != ReconstructionKind::kNone)
+    throw_conflict({.key = "model.memory.reconstruction",
+                    .expected = R"("none")",
+                    .reason = {.behind = "which learns nothing"},
+                    .with = compression,
+                    .found = quoted(name_of_choice(found))},
+                   source);
+}
+
+void check_compressed_lengths(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
+  const int64_t mem_len = lengths.use.mem_len;
+  const auto refuse_length = [&](const std::string& least, std::string_view because) {
+    throw_conflict({.key = lengths.mem_len_key,
+                    .expected = "at least " + least,
+                    .reason = {.before = because},
+                    .with = R"(model.memory.kind = "compressed")",
+                    .found = fmt::format("{}", mem_len)},
+                   source);
+  };
+  if (mem_len < lengths.tgt_len)
+    refuse_length(fmt::format("{} = {}", lengths.tgt_len_key, lengths.tgt_len),
+                  "so that what a segment pushes out is older than the segment");
+  const int64_t rate = model.memory.compression_rate;
+  if (mem_len < rate)
+    refuse_length(fmt::format("model.memory.compression_rate = {}", rate), "the rows that become one");
+}
+
+void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source) {
+  check_strength(model, layer, source);
+  check_features(model, layer, source);
+}
+
+void check_rows_of_states(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
+  if (lengths.use.mem_len == 0 || state_layers(model) < model.n_layer) return;
+  throw_conflict({.key = lengths.mem_len_key,
+                  .expected = "0",
+                  .reason = kNoRows,
+                  .with = score_key(model, 0) + R"(.kind = "state")",
+                  .found = fmt::format("{}", lengths.use.mem_len)},
+                 source);
+}
+
+}  // namespace segue
