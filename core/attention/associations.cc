@@ -1,7 +1,7 @@
 // All tokens of a segment read the state from before it. Memory tokens write by a scan, whose reads nobody uses.
 #include "core/attention/associations.h"
 
-#include "core/config/layers.h"
+#include "core/config/carried.h"
 #include "core/tape/state_operations.h"
 
 namespace segue {

@@ -2,7 +2,7 @@
 #include "core/attention/infini_memory.h"
 
 #include "core/attention/attention.h"
-#include "core/config/layers.h"
+#include "core/config/carried.h"
 #include "core/tape/operations.h"
 #include "core/tape/state_operations.h"
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "core/tape/operations.h"
 

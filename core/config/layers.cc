@@ -153,38 +153,6 @@ int64_t state_keys(const ModelConfig& model, const ScoreConfig& score) {
   return model.d_head;
 }
 
-std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer) {
-  if (associates(model)) {
-    const int64_t keys = 2 * model.d_head * model.memory.shifts;
-    return {{fmt::format("associations.{}", layer), {model.n_head, keys, model.d_head}}};
-  }
-  if (has_infini_memory(model))  // behind a head's values the weights of their keys
-    return {{fmt::format("infini.{}", layer), {model.n_head, model.d_head, model.d_head + 1}}};
-  const ScoreConfig& score = score_of_layer(model, layer);
-  if (score.kind != ScoreKind::kState) return {};
-  const int64_t values = model.d_head + (score.output_norm == StateNorm::kWeights ? 1 : 0);
-  std::vector<CarriedTensor> carried{
-      {fmt::format("states.{}", layer), {model.n_head, state_keys(model, score), values}}};
-  if (score.convolution == 0) return carried;
-  for (const char* name : {"q", "k", "v"})
-    carried.push_back({fmt::format("tails.{}.{}", name, layer), {score.convolution - 1, model.n_head * model.d_head}});
-  return carried;
-}
-
-Shape of_streams(int64_t streams, const Shape& shape) {
-  Shape all{streams};
-  for (int i = 0; i < shape.rank(); ++i) all.append(shape[i]);
-  return all;
-}
-
-bool hands_on_states(const ModelConfig& model) {
-  for (int64_t layer = 0; layer < model.n_layer; ++layer)
-    if (!carried_tensors(model, layer).empty()) return true;
-  return false;
-}
-
-bool changes_at_ends(const ModelConfig& model) { return associates(model) || has_infini_memory(model); }
-
 int64_t rotary_width_of_layer(const ModelConfig& model, int64_t layer) {
   ModelConfig with_its_position = model;
   with_its_position.position = position_of_layer(model, layer);

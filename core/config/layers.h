@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/tensor.h"
 #include "core/config/model_config.h"
 
 namespace segue {
@@ -23,20 +22,6 @@ int64_t state_layers(const ModelConfig& model);
 
 // The features that a layer's state has for each head's keys.
 int64_t state_keys(const ModelConfig& model, const ScoreConfig& score);
-
-// What a layer hands on from segment to segment beside rows, if it keeps a state or the memory's kind has one in every
-// layer: tensors of float32, in this order.
-struct CarriedTensor {
-  std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."; or
-                     // "associations.L", "infini.L"
-  Shape shape;       // of a stream: a state [N, K, V], or the newest inputs [taps - 1, N*H]
-};
-std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer);
-Shape of_streams(int64_t streams, const Shape& shape);  // [B, of one stream]
-
-// Whether any layer hands on such tensors; and whether these change only where a segment ends.
-bool hands_on_states(const ModelConfig& model);
-bool changes_at_ends(const ModelConfig& model);
 
 // Columns of a head that the layer's positions turn, if they are rotary; otherwise 0.
 int64_t rotary_width_of_layer(const ModelConfig& model, int64_t layer);

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/attention/visibility.h"
+#include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/per_token_file.h"

@@ -3,33 +3,38 @@
 
 #include <fmt/format.h>
 
-#include "core/config/layers.h"
+#include "core/config/carried.h"
 
 namespace segue {
 
-LayerStates::LayerStates(const ModelConfig& model, int64_t streams, Device device, bool in_parts)
-    : device_(device), changes_at_ends_(segue::changes_at_ends(model)) {
+LayerStates::LayerStates(const ModelConfig& model, int64_t streams, Device device, bool in_parts) : device_(device) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     for (const CarriedTensor& carried : carried_tensors(model, layer)) {
       names_.push_back(carried.name);
       tensors_.emplace_back(DType::kFloat32, of_streams(streams, carried.shape), device);
-      if (in_parts && has_infini_memory(model)) begun_.emplace_back(DType::kFloat32, tensors_.back().shape(), device);
+      const bool is_begun = in_parts && carried.change == CarriedChange::kGathered;
+      begun_.push_back(is_begun ? OwnedTensor(DType::kFloat32, tensors_.back().shape(), device) : OwnedTensor());
+      change_at_ends_ = change_at_ends_ || carried.change != CarriedChange::kWithTokens;
     }
   }
 }
 
 void LayerStates::bind(SegmentTape& segment) const {
-  for (size_t i = 0; i < tensors_.size(); ++i) segment.tape.bind(segment.states[i], tensors_[i].view());
-  for (size_t i = 0; i < segment.begun.size(); ++i) segment.tape.bind(segment.begun[i], begun_[i].view());
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const CarriedSlots& slots = segment.carried[i];
+    segment.tape.bind(slots.before, tensors_[i].view());
+    if (slots.begun.exists()) segment.tape.bind(slots.begun, begun_[i].view());
+  }
 }
 
 void LayerStates::update(kernels::Queue& queue, const SegmentTape& segment) {
-  for (size_t i = 0; i < segment.new_begun.size(); ++i)
-    queue.copy(begun_[i].view(), segment.tape.read(segment.new_begun[i]));
-  if (segment.new_states.empty() && changes_at_ends_) return;  // of a segment that has not ended
-  if (segment.new_states.size() != tensors_.size())
-    throw ContractError("{} states for {} that layers hand on", segment.new_states.size(), tensors_.size());
-  for (size_t i = 0; i < tensors_.size(); ++i) queue.copy(tensors_[i].view(), segment.tape.read(segment.new_states[i]));
+  if (segment.carried.size() != tensors_.size())
+    throw ContractError("{} states for {} that layers hand on", segment.carried.size(), tensors_.size());
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const CarriedSlots& slots = segment.carried[i];
+    if (slots.new_begun.exists()) queue.copy(begun_[i].view(), segment.tape.read(slots.new_begun));
+    if (slots.after.exists()) queue.copy(tensors_[i].view(), segment.tape.read(slots.after));
+  }
 }
 
 void LayerStates::reset() {

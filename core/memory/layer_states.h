@@ -17,8 +17,8 @@ class LayerStates {
   // `in_parts`: segments may come so.
   LayerStates(const ModelConfig& model, int64_t streams, Device device, bool in_parts = false);
 
-  bool empty() const { return tensors_.empty(); }           // no layer keeps one
-  bool change_at_ends() const { return changes_at_ends_; }  // of segments alone
+  bool empty() const { return tensors_.empty(); }          // no layer keeps one
+  bool change_at_ends() const { return change_at_ends_; }  // of segments, any of them
   void bind(SegmentTape& segment) const;
   void update(kernels::Queue& queue, const SegmentTape& segment);
   void reset();
@@ -32,10 +32,10 @@ class LayerStates {
 
  private:
   Device device_;
-  bool changes_at_ends_;
+  bool change_at_ends_ = false;
   std::vector<std::string> names_;
   std::vector<OwnedTensor> tensors_;
-  std::vector<OwnedTensor> begun_;  // what they will be, of a segment that has been read in part; none if none is
+  std::vector<OwnedTensor> begun_;  // what those that are gathered will be, of a segment that has been read in part
 };
 
 // And, beside them, what the layers that attend remember.

@@ -1,5 +1,6 @@
 #include "core/memory/memory.h"
 
+#include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "core/memory/compressed_cache.h"
 #include "core/memory/compressed_memory.h"

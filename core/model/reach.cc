@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/attention/visibility.h"
+#include "core/config/carried.h"
 #include "core/config/layers.h"
 
 namespace segue {

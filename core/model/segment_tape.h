@@ -44,6 +44,14 @@ struct SegmentShape {
   bool operator==(const SegmentShape&) const = default;
 };
 
+// A tensor that a layer hands on, with a leading extent B: see carried_tensors.
+struct CarriedSlots {
+  Slot before;     // bound: before the segment
+  Slot after;      // kept: after it; none where it changes when a segment ends, and this one does not
+  Slot begun;      // bound, of what is gathered: as far as the segment has been read; none where it begins
+  Slot new_begun;  // kept: the same after this part of it; none where it ends
+};
+
 struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
@@ -57,11 +65,8 @@ struct SegmentTape {
                                 // encoder makes what all layers remember
   std::vector<Slot> distances;  // bound, with a KV cache alone: [P, N*H] of Position::distances, if it has any
   std::vector<Slot> fresh;      // kept: what becomes memory, see LayerOutputs
-  // Of those that hand on states, with a leading extent B: see carried_tensors.
-  std::vector<Slot> states;      // bound: before the segment
-  std::vector<Slot> new_states;  // kept: after it; none where they change when a segment ends, and this one does not
-  std::vector<Slot> begun;       // bound: what they will be, as far as the segment has been read; none where it begins,
-  std::vector<Slot> new_begun;   // and, kept, none where it ends; both none where its own tokens do not go into them
+  // Of all layers, in their order:
+  std::vector<CarriedSlots> carried;
   std::vector<Slot> inputs;      // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
   std::vector<Slot> compressed;  // per layer, kept: what became of the rows that were pushed out; none where none are
   Slot reconstruction;           // [B], kept: the loss of that, of all layers, unweighted; none unless it is learned

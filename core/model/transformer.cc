@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/attention/schedules.h"
+#include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "core/tape/dropout_sites.h"
 
@@ -127,6 +128,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   std::vector<StreamRows> outputs;
   const int64_t segments = (shape.tgt_len + shape.longest_segment() - 1) / shape.longest_segment();
   for (int64_t number = 0; number < segments; ++number) outputs.push_back(record_segment(step, number));
+  keep_carried(step);
   keep_fresh(step);
   const DropoutSite site{.p = config_.dropout, .site = kOutputDropoutSite};
   record_output(*segment, parameters, dropout(tape, join_rows(tape, std::move(outputs)), site), shape);
@@ -236,11 +238,13 @@ void Transformer::bind_memory(Step& step) const {
     LayerMemory& memory = step.memories.emplace_back();
     memory.form = shape.remembered;
     for (const CarriedTensor& carried : carried_tensors(config_, layer)) {
-      segment.states.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
-      memory.states.push_back({.data = segment.states.back(), .gradient = {}});
-      if (shape.opens || !has_infini_memory(config_)) continue;
-      segment.begun.push_back(tape.bound(of_streams(shape.streams, carried.shape), DType::kFloat32));
-      memory.begun.push_back({.data = segment.begun.back(), .gradient = {}});
+      const Shape of_all = of_streams(shape.streams, carried.shape);
+      CarriedSlots& slots = segment.carried.emplace_back();
+      slots.before = tape.bound(of_all, DType::kFloat32);
+      memory.states.push_back({.data = slots.before, .gradient = {}});
+      if (shape.opens || carried.change != CarriedChange::kGathered) continue;
+      slots.begun = tape.bound(of_all, DType::kFloat32);
+      memory.begun.push_back({.data = slots.begun, .gradient = {}});
     }
     if (keeps_state(config_, layer)) continue;
     memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
@@ -268,16 +272,25 @@ LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
   return memory;
 }
 
-// Keeps of every layer what may become its memory.
+// Keeps what layers hand on to the next segment, or, of one that does not end here, to its next part.
+void Transformer::keep_carried(Step& step) const {
+  size_t number = 0;
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
+    const std::vector<CarriedTensor> carried = carried_tensors(config_, layer);
+    for (size_t i = 0; i < carried.size(); ++i) {
+      const Slot state = step.memories[static_cast<size_t>(layer)].states[i].data;
+      CarriedSlots& slots = step.segment.carried[number++];
+      const bool has_changed = step.shape.closes || carried[i].change == CarriedChange::kWithTokens;
+      if (!has_changed && carried[i].change != CarriedChange::kGathered) continue;
+      (has_changed ? slots.after : slots.new_begun) = state;
+      step.segment.tape.keep(state);
+    }
+  }
+}
+
+// Keeps of every layer what may become its rows of memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
-  const bool has_new = step.shape.closes || !changes_at_ends(config_);
-  std::vector<Slot>& kept = has_new ? step.segment.new_states : step.segment.new_begun;
-  if (has_new || has_infini_memory(config_)) {
-    for (const LayerMemory& memory : step.memories)
-      for (const Value& state : memory.states) kept.push_back(state.data);
-  }
-  for (const Slot state : kept) tape.keep(state);
   if (step.segment.earlier.exists()) return;  // the tokens are
   for (std::vector<StreamRows>& rows : step.fresh) {
     if (rows.empty()) continue;  // of a layer with a state

@@ -75,6 +75,7 @@ class Transformer {
   void record_reading(Step& step, size_t layer, Residual& residual) const;
   void record_writing(Step& step, size_t layer, Residual& residual, int64_t first, bool is_read_on) const;
   LayerMemory memory_of(const Step& step, size_t layer) const;
+  void keep_carried(Step& step) const;
   void keep_fresh(Step& step) const;
   ReceivedAttention received_by(Step& step) const;
   ReceivedAttention received_by_all(Step& step) const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/attention/visibility.h"
+#include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "tests/oracle/compression.h"
 #include "tests/oracle/segment_memory.h"
@@ -126,9 +127,10 @@ inline Memory initial_memory(const ModelConfig& model) {
   Memory memory(model.n_layer, std::vector<double>(rows * memory_width(model)));
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     if (keeps_state(model, layer)) memory[layer].clear();
-    if (changes_at_ends(model)) continue;  // of all layers together
-    for (const CarriedTensor& carried : carried_tensors(model, layer))
+    for (const CarriedTensor& carried : carried_tensors(model, layer)) {
+      if (carried.change != CarriedChange::kWithTokens) continue;  // of all layers together
       memory[layer].resize(memory[layer].size() + carried.shape.elements());
+    }
   }
   if (compresses) memory.emplace_back(compressed);
   if (hands_on_more_than_rows(model)) memory.emplace_back();

@@ -10,12 +10,12 @@ FOLDERS = ("core", "launch")
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 # A kind by its name, or a function that answers for some kinds alone. Declaring one more counts too.
 QUESTION = re.compile(r"\bMemoryKind::k|\busing enum MemoryKind\b|\b(?:" + "|".join([
-    "associates", "changes_at_ends", "encoder_layers", "hands_on_states", "has_infini_memory", "keeps_most_used",
+    "associates", "encoder_layers", "hands_on_states", "has_infini_memory", "keeps_most_used",
     "learns_compression", "memory_tokens", "read_tokens", "reconstruction_of", "writes_own_tokens",
 ]) + r")\(")
 COMMENT = re.compile(r"//.*")
 # Tables with a row for each kind, and sources of one kind alone.
-OWN = re.compile(r"core/(?:config/(?:kinds|needs)|attention/(?:associations|infini_memory)|"
+OWN = re.compile(r"core/(?:config/(?:kinds|needs|carried)|attention/(?:associations|infini_memory)|"
                  r"model/(?:compressor|memory_encoder)|"
                  r"memory/(?:compressed_cache|compressed_memory|encoder_memory|token_memory))\.")
 # How often each of the others asks.
@@ -23,19 +23,16 @@ KEPT = {
     "core/attention/attention.cc": 1,
     "core/bench/eval_speed_bench.cc": 2,
     "core/config/kind_checks.cc": 1,
-    "core/config/layers.cc": 6,
-    "core/config/layers.h": 2,
     "core/config/model_config.cc": 6,
     "core/config/model_config.h": 10,
     "core/config/model_use.cc": 22,
     "core/convert/arguments.cc": 2,
     "core/evaluation/evaluation_job.cc": 5,
-    "core/memory/layer_states.cc": 2,
     "core/memory/memory.cc": 15,
     "core/model/frozen_tapes.cc": 1,
     "core/model/parameter_specs.cc": 3,
     "core/model/reach.cc": 3,
-    "core/model/transformer.cc": 23,
+    "core/model/transformer.cc": 20,
     "core/train/model_products.cc": 2,
     "core/train/trainer.cc": 2,
     "core/train/trainer_plan.cc": 1,

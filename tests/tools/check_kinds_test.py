@@ -10,7 +10,7 @@ from check_kinds import problems_of, questions_of, questions_under
 class CheckKinds(unittest.TestCase):
     def test_names_and_functions_are_counted(self):
         self.assertEqual(questions_of("if (kind == MemoryKind::kTokens || associates(model)) return;\n"), 2)
-        self.assertEqual(questions_of("using enum MemoryKind;\nbool changes_at_ends(const ModelConfig& model);\n"), 2)
+        self.assertEqual(questions_of("using enum MemoryKind;\nbool hands_on_states(const ModelConfig& model);\n"), 2)
 
     def test_what_asks_for_no_kind_is_not(self):
         self.assertEqual(questions_of("MemoryKind kind;  // one of MemoryKind::kTokens and others\n"), 0)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/carried.h"
 #include "core/engine/segment_engine.h"
 #include "core/memory/memory.h"
 #include "tests/core/model/model_variants.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/config/carried.h"
 #include "tests/core/model/key_variants.h"
 #include "tests/core/model/kind_variants.h"
 
