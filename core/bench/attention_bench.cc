@@ -104,13 +104,13 @@ ModelUse use_of(const AttentionShape& shape) {
 // Per pair the forward has three products of length H (content, position, values), the backward six (dp, dq by content
 // and by position, dk, dr, dv); without distances the forward two and the backward four.
 void AttentionShape::describe(JsonFields& fields) {
-  fields.optional("batch_size", streams, {.meaning = "streams, B", .minimum = 1});
-  fields.optional("heads", heads, {.meaning = "heads, N", .minimum = 1});
+  fields.optional("batch_size", streams, {.meaning = "batch size, B", .minimum = 1});
+  fields.optional("heads", heads, {.meaning = "number of heads, N", .minimum = 1});
   fields.optional("d_head", d_head, {.meaning = "width of a head, H", .minimum = 1});
   fields.optional("tgt_len", tgt_len, {.meaning = "length of a segment, T", .unit = "tokens", .minimum = 1});
   fields.optional("mem_len", mem_len, {.meaning = "length of the memory, M", .unit = "tokens", .minimum = 0});
   fields.optional("window", window,
-                  {.meaning = "keys a query sees, its own included; 0: all earlier ones", .minimum = 0});
+                  {.meaning = "keys that a query sees, its own included; 0: all earlier ones", .minimum = 0});
 }
 
 AttentionBench bench_attention(Workbench& workbench, const Effort& effort, const AttentionShape& shape,

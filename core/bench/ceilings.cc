@@ -29,13 +29,14 @@ double copy_rate(Workbench& workbench, const Effort& effort, int64_t bytes) {
 void CeilingSizes::describe(JsonFields& fields) {
   fields.optional(
       "peak_product", product,
-      {.meaning = "rows and columns of the matrix product that is the peak; none: large enough for the device",
+      {.meaning = "rows and columns of the matrix product that measures the peak; default: large enough for the device",
        .minimum = 1});
-  fields.optional("copy_bytes", copy_bytes,
-                  {.meaning = "size of the copy that is the bandwidth; none: several times the device's caches",
-                   .unit = "bytes",
-                   .minimum = 64,
-                   .maximum = 0x1p40});
+  fields.optional(
+      "copy_bytes", copy_bytes,
+      {.meaning = "size of the copy that measures the bandwidth; default: several times the device's caches",
+       .unit = "bytes",
+       .minimum = 64,
+       .maximum = 0x1p40});
 }
 
 Ceilings measure_ceilings(Workbench& workbench, const Effort& effort, const CeilingSizes& asked) {

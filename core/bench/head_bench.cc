@@ -123,12 +123,13 @@ int32_t zipf_word(double uniform, int64_t vocabulary) {
 
 void HeadShape::describe(JsonFields& fields) {
   fields.optional("vocab_size", vocabulary, {.meaning = "size of the vocabulary", .unit = "tokens", .minimum = 1});
-  fields.optional("cutoffs", cutoffs, {.meaning = "first word of each cluster but the first", .minimum = 1});
+  fields.optional("cutoffs", cutoffs, {.meaning = "first word of each cluster except the first", .minimum = 1});
   fields.optional("div_val", div_val,
                   {.meaning = "how many times narrower each cluster is than the one before", .minimum = 1});
   fields.optional("d_model", d_model, {.meaning = "width of the hidden states, D", .minimum = 1});
-  fields.optional("tokens", tokens,
-                  {.meaning = "tokens of a step; their targets are drawn as words of a text are", .minimum = 1});
+  fields.optional(
+      "tokens", tokens,
+      {.meaning = "tokens of a step, with random targets that are distributed like the words of a text", .minimum = 1});
 }
 
 HeadBench bench_head(Workbench& workbench, const Effort& effort, const HeadShape& shape, bool loss_only) {

@@ -132,13 +132,14 @@ struct Scan {
 }  // namespace
 
 void StateShape::describe(JsonFields& fields) {
-  fields.optional("batch_size", streams, {.meaning = "streams, B", .minimum = 1});
-  fields.optional("heads", heads, {.meaning = "heads, N", .minimum = 1});
+  fields.optional("batch_size", streams, {.meaning = "batch size, B", .minimum = 1});
+  fields.optional("heads", heads, {.meaning = "number of heads, N", .minimum = 1});
   fields.optional("d_head", d_head,
                   {.meaning = "width of a head's keys and values, H", .minimum = 1, .maximum = kernels::kMaxStateKeys});
   fields.optional("tgt_len", tgt_len, {.meaning = "length of a segment, T", .unit = "tokens", .minimum = 1});
-  fields.optional("decay", decay, {.meaning = "what a token leaves of the state"});
-  fields.optional("erases", erases, {.meaning = "a token first erases what its key finds (the delta rule)"});
+  fields.optional("decay", decay, {.meaning = "share of the state that is kept before each token"});
+  fields.optional("erases", erases,
+                  {.meaning = "a token first erases what the state holds under its key (the delta rule)"});
 }
 
 // Of a token and head the forward has two products with the state, writing and reading, and a third where it erases;

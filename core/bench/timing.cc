@@ -27,9 +27,9 @@ int64_t calls_for(double sample_seconds, double call_seconds) {
 
 void Effort::describe(JsonFields& fields) {
   fields.optional("warm_up", warm_up, {.meaning = "calls before the first sample", .minimum = 0});
-  fields.optional("samples", samples, {.meaning = "samples; the median is reported", .minimum = 1});
+  fields.optional("samples", samples, {.meaning = "number of samples; the median is reported", .minimum = 1});
   fields.optional("sample_seconds", sample_seconds,
-                  {.meaning = "a sample has as many calls as it takes to last this long", .minimum = 0});
+                  {.meaning = "a sample repeats the call for at least this many seconds", .minimum = 0});
 }
 
 Timing time_calls(kernels::Queue& queue, const Effort& effort, const std::function<void()>& call) {

@@ -20,7 +20,7 @@ void DataConfig::describe(JsonFields& fields) {
   fields.required("path", path, {.meaning = "directory of the prepared dataset"});
   fields.optional("train_split", train_split, {.meaning = "split to train on"});
   fields.optional("vocab_size", vocab_size,
-                  {.meaning = "tokens that the dataset's vocabulary must have; 0: any number of them",
+                  {.meaning = "vocabulary size that the dataset must have; 0: any",
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kWidestVocabulary});
@@ -29,185 +29,185 @@ void DataConfig::describe(JsonFields& fields) {
       {.meaning = "how far the reader runs ahead of training", .unit = "segments", .minimum = 1, .maximum = 1024});
   fields.optional(
       "document_boundary", document_boundary,
-      {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; nothing "
-                  "before its document is seen from any token, neither in the segment nor in memory, and "
-                  "evaluations during training read each document from empty memory; escapes "
-                  "such as \\n, \\t and \\x1e are read, those of JSON or not; empty: documents are not told "
-                  "apart"});
+      {.meaning = "text, or numbers of ready-made tokens, after which a new document begins. No token sees earlier "
+                  "documents, neither in its segment nor in memory, and evaluations during training read each document "
+                  "from empty memory. Escapes such as \\n, \\t and \\x1e are understood, also those that JSON does not "
+                  "have; empty: the text is not divided into documents"});
 }
 
 void OptimizerConfig::describe(JsonFields& fields) {
-  fields.kind(
-      kind,
-      {.meaning = "adam; adamw, which adds decoupled weight decay; lamb, whose steps are as long as the tensor that "
-                  "they change; adagrad; sgd, with momentum or without"});
-  fields.optional("lr", lr,
-                  {.meaning = "highest learning rate, before the lr_factor of a stage", .above = 0, .maximum = 1000});
+  fields.kind(kind, {.meaning = "update rule. adamw is adam with decoupled weight decay. lamb scales the step of each "
+                                "tensor to the tensor's norm. sgd has momentum if optimizer.momentum is above 0"});
+  fields.optional(
+      "lr", lr,
+      {.meaning = "peak learning rate, before a stage's lr_factor multiplies it", .above = 0, .maximum = 1000});
   using enum OptimizerKind;
   const Kinds with_moments(kAdam, kAdamw, kLamb);
   fields.optional("beta1", beta1,
                   {.meaning = "decay of the first moment", .minimum = 0, .below = 1, .kinds = with_moments});
   fields.optional("beta2", beta2,
                   {.meaning = "decay of the second moment", .minimum = 0, .below = 1, .kinds = with_moments});
-  fields.optional("epsilon", epsilon,
-                  {.meaning = "added to the root of the second moment, of the sum of squares for adagrad, and with "
-                              "lamb to the norm of a step; 0: 1e-8 for adam and adamw, 1e-6 for lamb, 1e-10 for "
-                              "adagrad",
-                   .minimum = 0,
-                   .kinds = Kinds(kAdagrad, kAdam, kAdamw, kLamb)});
+  fields.optional(
+      "epsilon", epsilon,
+      {.meaning = "added to the square root of the second moment (adagrad: of the sum of squared gradients), and with "
+                  "lamb also to the norm of a step; 0: 1e-8 for adam and adamw, 1e-6 for lamb, 1e-10 for adagrad",
+       .minimum = 0,
+       .kinds = Kinds(kAdagrad, kAdam, kAdamw, kLamb)});
   fields.optional("weight_decay", weight_decay,
-                  {.meaning = "share of a weight removed per step, times the learning rate",
+                  {.meaning = "share of a weight that each step removes, times the learning rate",
                    .minimum = 0,
                    .kinds = Kinds(kAdamw, kLamb)});
   fields.optional(
       "momentum", momentum,
-      {.meaning = "share of a step that the next one repeats", .minimum = 0, .below = 1, .kinds = Kinds(kSgd)});
+      {.meaning = "share of a step that the next step repeats", .minimum = 0, .below = 1, .kinds = Kinds(kSgd)});
   fields.optional("clip", clip, {.meaning = "largest global norm of the gradients; 0: no limit", .minimum = 0});
-  fields.optional(
-      "shard", shard,
-      {.meaning = "each rank keeps the moments of a part of the weights and updates those; less memory, the "
-                  "same results"});
+  fields.optional("shard", shard,
+                  {.meaning = "each rank keeps the optimizer's moments of a part of the weights, and updates only that "
+                              "part. This takes less memory and gives the same results"});
 }
 
 void ScheduleConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "how the learning rate falls after the warm-up"});
+  fields.optional("warmup_step", warmup_step,
+                  {.meaning = "length of the warm-up, in which the learning rate rises linearly",
+                   .unit = "steps",
+                   .minimum = 0,
+                   .maximum = kMostSteps});
   fields.optional(
-      "warmup_step", warmup_step,
-      {.meaning = "the learning rate rises linearly this long", .unit = "steps", .minimum = 0, .maximum = kMostSteps});
-  fields.optional("eta_min", eta_min,
-                  {.meaning = "lowest learning rate, of cosine, linear and plateau, before the lr_factor of a stage",
-                   .minimum = 0});
+      "eta_min", eta_min,
+      {.meaning = "lowest learning rate of cosine, linear and plateau, before a stage's lr_factor multiplies it",
+       .minimum = 0});
   const Kinds plateau(ScheduleKind::kPlateau);
   fields.optional(
       "decay_rate", decay_rate,
-      {.meaning = "the learning rate becomes this share of what it was", .above = 0, .below = 1, .kinds = plateau});
+      {.meaning = "each fall multiplies the learning rate by this", .above = 0, .below = 1, .kinds = plateau});
   fields.optional("patience", patience,
-                  {.meaning = "so many evaluations in a row may fail to lower the loss, by a share of 1e-4 at least, "
-                              "before the learning rate falls",
+                  {.meaning = "number of evaluations in a row that may fail to lower the loss, by a share of at least "
+                              "1e-4, before the learning rate falls",
                    .minimum = 0,
                    .maximum = kMostSteps,
                    .kinds = plateau});
-  fields.optional("rule", rule, {.meaning = "whose arithmetic"});
+  fields.optional("rule", rule, {.meaning = "which code's arithmetic to follow"});
 }
 
 void StageConfig::describe(JsonFields& fields) {
   fields.required("until_step", until_step,
-                  {.meaning = "the last step of the stage; more than that of the stage before, less than max_step",
+                  {.meaning = "the last step of the stage, above that of the stage before and below training.max_step",
                    .unit = "steps",
                    .minimum = 1,
                    .maximum = kMostSteps});
   fields.required("tgt_len", tgt_len,
-                  {.meaning = "length of a segment meanwhile, at most training.tgt_len",
+                  {.meaning = "length of a segment in this stage, at most training.tgt_len",
                    .unit = "tokens",
                    .minimum = 1,
                    .maximum = kLongest});
   fields.required("mem_len", mem_len,
-                  {.meaning = "length of the memory meanwhile, at most model.mem_len",
+                  {.meaning = "length of the memory in this stage, at most model.mem_len",
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kLongest});
   fields.optional("segments_per_step", segments_per_step,
-                  {.meaning = "segments that a step has meanwhile, at most training.segments_per_step",
+                  {.meaning = "segments of a step in this stage, at most training.segments_per_step",
                    .unit = "segments",
                    .minimum = 1,
                    .maximum = kMostSegments});
   fields.optional("window_share", window_share,
-                  {.meaning = "share of their windows that layers see meanwhile, of visibility of kind window and of "
-                              "patterns of kinds window and dilated, to the nearest key, 1 at least; evaluations see "
-                              "all of them",
+                  {.meaning = "share of their windows that layers see in this stage, rounded to the nearest key, at "
+                              "least 1. It applies to visibility of kind window and to patterns of kinds window and "
+                              "dilated. Evaluations see the whole windows",
                    .above = 0,
                    .maximum = 1});
-  fields.optional(
-      "lr_factor", lr_factor,
-      {.meaning = "what the schedule's learning rate is multiplied by meanwhile", .above = 0, .maximum = 1000});
+  fields.optional("lr_factor", lr_factor,
+                  {.meaning = "this stage multiplies the schedule's learning rate by it", .above = 0, .maximum = 1000});
 }
 
 void TrainingConfig::describe(JsonFields& fields) {
   fields.optional("batch_size", batch_size,
-                  {.meaning = "parallel streams of text, over all ranks",
+                  {.meaning = "global batch: parallel streams of text over all ranks",
                    .unit = "streams",
                    .minimum = 1,
                    .maximum = kMostStreams});
   fields.optional("tgt_len", tgt_len,
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
-  fields.optional("segments_per_step", segments_per_step,
-                  {.meaning = "segments of a stream that a step reads one after another; gradients pass from each into "
-                              "what those before it, in the same step, wrote into memory tokens or states. Above 1 "
-                              "only with model.memory.kind = \"tokens\", \"infini\" or \"associative\", whose layers "
-                              "learn nothing of writing with 1, or layers that keep a state. The last step of a text "
-                              "may have fewer",
-                   .unit = "segments",
-                   .minimum = 1,
-                   .maximum = kMostSegments});
   fields.optional(
-      "stages", stages,
-      {.meaning =
-           "shorter segments and memories, smaller windows and other learning rates that training begins with, "
-           "one stage after another; from the end of the last one on all are what the rest of the config says. A "
-           "step of shorter segments, or of fewer, has fewer tokens"});
-  fields.optional("reset_interval", reset_interval,
-                  {.meaning = "memories begin anew after so many steps, besides where the text does; 0: only there",
-                   .unit = "steps",
-                   .minimum = 0,
-                   .maximum = kMostSteps});
+      "segments_per_step", segments_per_step,
+      {.meaning = "segments of each stream that a step reads one after another. Gradients flow from a segment into "
+                  "what earlier segments of the same step wrote to memory tokens or states. Values above 1 need "
+                  "model.memory.kind = \"tokens\", \"infini\" or \"associative\", whose layers do not learn to write "
+                  "with 1, or layers that keep a state. The last step of a text may have fewer",
+       .unit = "segments",
+       .minimum = 1,
+       .maximum = kMostSegments});
+  fields.optional("stages", stages,
+                  {.meaning = "stages that training begins with, one after another, with shorter segments and "
+                              "memories, smaller windows and other learning rates. After the last stage the rest of "
+                              "the config applies. A step of shorter segments, or of fewer, has fewer tokens"});
+  fields.optional(
+      "reset_interval", reset_interval,
+      {.meaning = "memory starts again after this many steps, and wherever the text starts again; 0: only there",
+       .unit = "steps",
+       .minimum = 0,
+       .maximum = kMostSteps});
   fields.optional("redraw_interval", redraw_interval,
-                  {.meaning = "random features are drawn anew after so many steps, a multiple of reset_interval, since "
-                              "a state was written under the old ones; 0: never",
+                  {.meaning = "random features are drawn again after this many steps; 0: never. It must be a multiple "
+                              "of reset_interval, since the features that wrote a state must also read it",
                    .unit = "steps",
                    .minimum = 0,
                    .maximum = kMostSteps});
-  fields.optional("loss_part", loss_part, {.meaning = "which tokens of a segment are learned from"});
+  fields.optional("loss_part", loss_part, {.meaning = "which tokens of a segment training learns from"});
   fields.optional("batch_chunk", batch_chunk,
-                  {.meaning = "a step runs the streams in this many parts and adds their gradients; saves memory",
+                  {.meaning = "gradient accumulation: a step runs the streams in this many parts and adds their "
+                              "gradients, which saves memory",
                    .minimum = 1,
                    .maximum = kMostStreams});
   fields.optional("max_step", max_step,
                   {.meaning = "length of the run", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
-  fields.optional("log_interval", log_interval,
-                  {.meaning = "between two lines of metrics", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
+  fields.optional(
+      "log_interval", log_interval,
+      {.meaning = "interval between two lines of metrics", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
   fields.optional(
       "device", device,
-      {.meaning = "auto (a GPU when there is one), cpu, cuda (a GPU, another one for each rank of a host), or "
-                  "cuda:N"});
+      {.meaning =
+           "auto (a GPU if there is one), cpu, cuda (a GPU, a different one for each rank of a host), or cuda:N"});
   fields.optional(
       "precision", precision,
-      {.meaning = "of activations and of what products multiply; weights, their gradients and sums are fp32; "
-                  "bf16 on a GPU or a processor with products of it (AVX512-BF16, AMX)"});
-  fields.optional("threads", threads, {.meaning = "processor threads; 0: all", .minimum = 0, .maximum = kMostThreads});
-  fields.optional(
-      "communicator", communicator,
-      {.meaning = "what carries gradients between GPUs: nccl, mpi (through the host's memory), or auto, which "
-                  "is nccl where every rank has it and a GPU for itself"});
-  fields.optional(
-      "peer_timeout", peer_timeout,
-      {.meaning =
-           "how long ranks wait for one that does not come, at the start and later, before they give the job up; "
-           "while files are read and written or the model is evaluated, for one that shows no sign of life",
-       .unit = "seconds",
-       .minimum = 1,
-       .maximum = 86400});
+      {.meaning = "precision of activations and of the factors of products. Weights, their gradients and sums are "
+                  "fp32. bf16 needs a GPU, or a processor that has products of it (AVX512-BF16, AMX)"});
+  fields.optional("threads", threads, {.meaning = "CPU threads; 0: all", .minimum = 0, .maximum = kMostThreads});
+  fields.optional("communicator", communicator,
+                  {.meaning = "what carries gradients between GPUs: nccl, mpi (through the host's memory), or auto: "
+                              "nccl if every rank has it and a GPU to itself, otherwise mpi"});
+  fields.optional("peer_timeout", peer_timeout,
+                  {.meaning = "how long ranks wait, at the start and later, for a rank that does not come, before they "
+                              "end the job. While files are read or written or the model is evaluated, they wait this "
+                              "long for a rank that shows no sign of life",
+                   .unit = "seconds",
+                   .minimum = 1,
+                   .maximum = 86400});
   fields.optional(
       "stall_timeout", stall_timeout,
-      {.meaning = "how long ranks wait for one that is alive and does not get on while files are read and written or "
-                  "the model is evaluated, as on a file system that has stalled, before they give the job up",
+      {.meaning = "how long ranks wait, while files are read or written or the model is evaluated, for a rank that is "
+                  "alive but makes no progress, as on a stalled file system, before they end the job",
        .unit = "seconds",
        .minimum = 1,
        .maximum = 604800});
   fields.optional("bucket_mb", bucket_mb,
-                  {.meaning = "gradients that ranks sum at once while backward goes on; 0: all, after backward",
+                  {.meaning = "size of the buckets of gradients that ranks sum while the backward pass goes on; 0: all "
+                              "gradients at once after it",
                    .unit = "MiB",
                    .minimum = 0,
                    .maximum = 1024});
-  fields.optional("init_from", init_from,
-                  {.meaning = "run or checkpoint directory whose weights start this run; empty: weights are drawn"});
+  fields.optional(
+      "init_from", init_from,
+      {.meaning = "directory of a run or checkpoint whose weights this run starts from; empty: random weights"});
   fields.optional("report", report,
-                  {.meaning = "keep a page that shows the run, report.html in its directory, up to date; it loads "
-                              "itself again while training goes on"});
+                  {.meaning = "keep report.html in the run's directory up to date. This page shows the run, and "
+                              "reloads itself while training goes on"});
 }
 
 void EvaluationConfig::describe(JsonFields& fields) {
   fields.optional("interval", interval,
-                  {.meaning = "between two evaluations, the last of which comes after the last step; 0: never",
+                  {.meaning = "interval between two evaluations, with one after the last step; 0: never",
                    .unit = "steps",
                    .minimum = 0,
                    .maximum = kMostSteps});
@@ -218,7 +218,7 @@ void EvaluationConfig::describe(JsonFields& fields) {
       "tgt_len", tgt_len,
       {.meaning = "length of a segment; 0: training.tgt_len", .unit = "tokens", .minimum = 0, .maximum = kLongest});
   fields.optional("mem_len", mem_len,
-                  {.meaning = "length of the memory; -1: so that tgt_len + mem_len is what it is in training",
+                  {.meaning = "length of the memory; -1: so that tgt_len + mem_len is the same as in training",
                    .unit = "tokens",
                    .minimum = -1,
                    .maximum = 2 * kLongest});
@@ -228,22 +228,23 @@ void EvaluationConfig::describe(JsonFields& fields) {
 
 void CheckpointConfig::describe(JsonFields& fields) {
   fields.optional("interval", interval,
-                  {.meaning = "between two checkpoints; 0: only at the end and when stopped",
+                  {.meaning = "interval between two checkpoints; 0: only at the end and when stopped",
                    .unit = "steps",
                    .minimum = 0,
                    .maximum = kMostSteps});
-  fields.optional("keep_last", keep_last, {.meaning = "checkpoints kept, newest first", .minimum = 1, .maximum = 1e6});
-  fields.optional("keep_best", keep_best, {.meaning = "also keep the checkpoint that evaluated best"});
+  fields.optional("keep_last", keep_last,
+                  {.meaning = "number of checkpoints to keep, the newest ones", .minimum = 1, .maximum = 1e6});
+  fields.optional("keep_best", keep_best, {.meaning = "also keep the checkpoint with the best evaluation"});
 }
 
 void Config::describe(JsonFields& fields) {
-  fields.optional("seed", seed, {.meaning = "of all random numbers", .minimum = 0, .maximum = kLargestSeed});
+  fields.optional("seed", seed, {.meaning = "seed of all random numbers", .minimum = 0, .maximum = kLargestSeed});
   fields.optional("data", data, {.meaning = "what to read"});
   fields.optional("model", model, {.meaning = "what to train"});
   fields.optional("optimizer", optimizer, {.meaning = "how gradients change weights"});
   fields.optional("schedule", schedule, {.meaning = "the learning rate over time"});
-  fields.optional("training", training, {.meaning = "the run"});
-  fields.optional("evaluation", evaluation, {.meaning = "evaluations inside the run"});
+  fields.optional("training", training, {.meaning = "steps, batch, segments, device and ranks"});
+  fields.optional("evaluation", evaluation, {.meaning = "evaluations during training"});
   fields.optional("checkpoint", checkpoint, {.meaning = "what is saved, and when"});
 }
 
@@ -315,16 +316,17 @@ ModelUse evaluation_use(const Config& config) {
 void describe_use(JsonFields& fields, std::optional<int64_t>& clamp_len, std::optional<bool>& same_length,
                   std::vector<std::string>& set) {
   fields.optional("clamp_len", clamp_len,
-                  {.meaning = "largest distance told apart; 0 or less: all are; none: as trained",
+                  {.meaning = "distances beyond this one count as this one; 0 or less: no limit; default: as trained",
                    .unit = "tokens",
                    .minimum = -1,
                    .maximum = kLongest});
   fields.optional("same_length", same_length,
-                  {.meaning = "every query sees the same number of keys; none: as trained"});
-  fields.optional("set", set,
-                  {.meaning = "KEY=VALUE in place of what the model's config says of its use (x-role of "
-                              "configs/segue.schema.json), such as model.memory.initial=zeros; none: as trained",
-                   .flag = {.value = "KEY=VALUE", .is_repeated = true}});
+                  {.meaning = "every query sees the same number of keys; default: as trained"});
+  fields.optional(
+      "set", set,
+      {.meaning = "replace a value of the model's config, such as model.memory.initial=zeros. It takes the keys that "
+                  "say how a model is used (x-role use in configs/segue.schema.json); default: as trained",
+       .flag = {.value = "KEY=VALUE", .is_repeated = true}});
 }
 
 }  // namespace segue

@@ -22,10 +22,10 @@ int index_of(std::string_view text) {
 }  // namespace
 
 void describe_compute(JsonFields& fields, std::string& device, PrecisionKind& precision, int64_t& threads) {
-  fields.optional("device", device, {.meaning = "one of auto, cpu, cuda and cuda:N"});
+  fields.optional("device", device, {.meaning = "auto, cpu, cuda or cuda:N"});
   fields.optional("precision", precision,
-                  {.meaning = "of activations and products: fp32, or bf16 where the device has it"});
-  fields.optional("threads", threads, {.meaning = "of the CPU; 0: all", .minimum = 0, .maximum = kMostThreads});
+                  {.meaning = "precision of activations and products: fp32, or bf16 if the device has it"});
+  fields.optional("threads", threads, {.meaning = "CPU threads; 0: all", .minimum = 0, .maximum = kMostThreads});
 }
 
 bool is_device_name(std::string_view name) {

@@ -27,22 +27,22 @@ enum class PositionKind : uint8_t {
 inline const auto& table_of(PositionKind) {
   using enum PositionKind;
   static constexpr std::string_view kAbsolute =
-      "something for a token's position in its segment is added to its embedding, and what is in memory keeps the "
-      "position "
-      "that it had";
+      "a vector for a token's position in its segment is added to its embedding, and what is in memory keeps the "
+      "position that it had";
   static constexpr ChoiceTable<PositionKind, 10> kTable(
       {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and w"},
        {kShaw, "shaw", "a learned row for every distance, in every layer"},
        {kRope, "rope",
-        "queries and keys turned by angles that grow with their position, so that scores know distances"},
-       {kAlibi, "alibi", "every head takes a slope of its own, fixed, times the distance from each score"},
-       {kT5, "t5", "every head adds a learned bias to each score, by the bucket that the distance falls into"},
-       {kKerple, "kerple", "every head takes a learned multiple of a logarithm of the distance from each score"},
+        "queries and keys are rotated by angles that grow with their position, so that scores depend on the distance"},
+       {kAlibi, "alibi", "every head subtracts a fixed slope of its own, times the distance, from each score"},
+       {kT5, "t5", "every head adds a learned bias to each score, one for each bucket of distances"},
+       {kKerple, "kerple", "every head subtracts a learned multiple of a logarithm of the distance from each score"},
        {kDistanceAware, "distance_aware",
-        "every head of every layer clips scores below zero and multiplies them by a learned curve of the distance"},
+        "every head of every layer sets scores below zero to zero and multiplies the others by a learned curve of the "
+        "distance"},
        {kSinusoidal, "sinusoidal", kAbsolute},
        {kLearned, "learned", kAbsolute},
-       {kNone, "none", "attention knows keys by their content alone"}});
+       {kNone, "none", "attention sees only the content of keys"}});
   return kTable;
 }
 
@@ -52,8 +52,8 @@ inline const auto& table_of(ObjectiveKind) {
   static constexpr ChoiceTable<ObjectiveKind, 2> kTable(
       {{kNextToken, "next_token", "the tokens before it"},
        {kMasked, "masked",
-        "its whole segment, some tokens of which, it among them, read as a mask token; and what is remembered of "
-        "earlier segments, likewise masked (Devlin et al. 2019)"}});
+        "its whole segment, in which a mask token stands for it and some others, and what is remembered of earlier "
+        "segments, masked likewise (Devlin et al. 2019)"}});
   return kTable;
 }
 
@@ -61,16 +61,16 @@ enum class VisibilityKind : uint8_t { kCausal, kFull, kWindow, kSparse, kAdaptiv
 inline const auto& table_of(VisibilityKind) {
   using enum VisibilityKind;
   static constexpr ChoiceTable<VisibilityKind, 5> kTable(
-      {{kCausal, "causal", "memory and segment up to itself"},
-       {kFull, "full", "memory and the whole segment, with the masked objective alone"},
+      {{kCausal, "causal", "all of memory, and the segment up to the query itself"},
+       {kFull, "full", "all of memory and the whole segment (only with the masked objective)"},
        {kWindow, "window",
-        "the newest of them, as many for every query, so that losses do not depend on where segments begin"},
+        "the newest keys, the same number for every query, so that losses do not depend on where segments begin"},
        {kSparse, "sparse",
-        "those of them that patterns name, for each head, with the masked objective also after itself; time goes to "
-        "tiles of 64 queries and 64 keys with some"},
+        "for each head the keys that its patterns name, with the masked objective also after the query. Time goes only "
+        "to tiles of 64 queries and 64 keys that hold a visible pair"},
        {kAdaptive, "adaptive",
-        "the newest of them, as far back as every head of every layer learns to look; time goes to what is seen, in "
-        "tiles of 64"}});
+        "the newest keys, as far back as every head of every layer learns to look. Time goes only to tiles of 64 "
+        "queries and 64 keys that hold a visible pair"}});
   return kTable;
 }
 
@@ -78,15 +78,18 @@ enum class PatternKind : uint8_t { kWindow, kDilated, kStrided, kBlocks, kBlockw
 inline const auto& table_of(PatternKind) {
   using enum PatternKind;
   static constexpr ChoiceTable<PatternKind, 8> kTable(
-      {{kWindow, "window", "the newest, as many for every query; where it looks ahead, as many after it"},
-       {kDilated, "dilated", "as many, but every stride-th of them, from the query's own"},
-       {kStrided, "strided", "every stride-th, from the query's own as far as memory reaches"},
-       {kBlocks, "blocks", "those of the query's block, and some before the block; where it looks ahead, after it"},
-       {kBlockwise, "blockwise", "those of one block, the query's own or so many before it"},
-       {kFixed, "fixed", "those at fixed positions of every period, as far back as memory reaches"},
+      {{kWindow, "window",
+        "the newest keys, the same number for every query, and as many after it where it looks ahead"},
+       {kDilated, "dilated", "window keys, but only every stride-th one, counted from the query's own"},
+       {kStrided, "strided", "every stride-th key, from the query's own as far back as memory reaches"},
+       {kBlocks, "blocks",
+        "the keys of the query's block and some before it, and as many after it where the query looks ahead"},
+       {kBlockwise, "blockwise", "the keys of one block, the query's own or the one that lies shift blocks before it"},
+       {kFixed, "fixed", "the keys at fixed positions of every period, as far back as memory reaches"},
        {kGlobal, "global",
-        "those at the first positions of every period, which themselves see all, as far back as memory reaches"},
-       {kRandom, "random", "those of blocks drawn for the query's block, head by head and layer by layer"}});
+        "the keys at the first positions of every period, which themselves see all keys, as far back as memory "
+        "reaches"},
+       {kRandom, "random", "the keys of random blocks, drawn for the query's block in every head of every layer"}});
   return kTable;
 }
 
@@ -96,26 +99,26 @@ inline const auto& table_of(MemoryKind) {
   static constexpr ChoiceTable<MemoryKind, 7> kTable(
       {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
        {kKeysValues, "keys_values",
-        "the keys and values that every layer made of them, with the weights of that time: no segment makes them "
-        "anew"},
+        "the keys and values that every layer made of these inputs with the weights of that time. Later segments do "
+        "not compute them again"},
        {kTokens, "tokens",
-        "memory tokens, which every segment reads before its own tokens and writes after them for the next; and the "
-        "newest inputs of every layer, where model.mem_len is above 0"},
+        "memory tokens, which every segment reads before its own tokens and writes after them for the next segment. "
+        "With model.mem_len above 0, also the newest inputs of every layer"},
        {kAssociative, "associative",
-        "in every layer a matrix of fixed size for each head, read by all tokens of later segments before the layer; "
-        "every segment ends in learned memory tokens, and what the layer makes of these is written into it by the "
-        "delta rule (Rodkin et al. 2024, ARMT); and the newest inputs of every layer, where model.mem_len is above 0"},
+        "in every layer a matrix of fixed size for each head. All tokens of later segments read it before the layer. "
+        "Every segment ends in learned memory tokens, and the delta rule writes what the layer makes of these into the "
+        "matrix (Rodkin et al. 2024, ARMT). With model.mem_len above 0, also the newest inputs of every layer"},
        {kInfini, "infini",
-        "in every layer a matrix of fixed size for each head, into which the keys and values of all tokens go when "
-        "their segment ends; later segments read it by their queries, and a learned gate of each head mixes that with "
-        "what attention gets (Munkhdalai et al. 2024, Infini-attention); and the newest inputs of every layer, where "
-        "model.mem_len is above 0"},
+        "in every layer a matrix of fixed size for each head. When a segment ends, the keys and values of all its "
+        "tokens go into the matrix. Later segments read it by their queries, and a learned gate of each head mixes "
+        "that with what attention gets (Munkhdalai et al. 2024, Infini-attention). With model.mem_len above 0, also "
+        "the newest inputs of every layer"},
        {kCompressed, "compressed",
-        "the newest inputs of every layer, and of older ones what is left of them once every few have been compressed "
-        "into one, each a key as the others are (Rae et al. 2019)"},
+        "the newest inputs of every layer, and older ones compressed, every few into one row, which is a key like the "
+        "others (Rae et al. 2019)"},
        {kEncoder, "encoder",
-        "the newest tokens: before every segment an encoder reads them anew, in both directions, and what it makes of "
-        "them are keys of every layer, through which it learns (Vaswani et al. 2017, as one attention over both)"}});
+        "the newest tokens. Before every segment an encoder reads them again, in both directions. Its outputs are keys "
+        "of every layer, and it learns through them (Vaswani et al. 2017, as one attention over both)"}});
   return kTable;
 }
 
@@ -124,14 +127,14 @@ inline const auto& table_of(CompressionKind) {
   using enum CompressionKind;
   static constexpr ChoiceTable<CompressionKind, 5> kTable(
       {{kMean, "mean", "their mean"},
-       {kMax, "max", "the largest of them, column by column"},
+       {kMax, "max", "their largest value, column by column"},
        {kConvolution, "convolution", "a learned linear map of all of them, and a bias, in every layer"},
        {kDilatedConvolution, "dilated_convolution",
-        "learned linear maps of two into one with biases, again and again until one is left, with rectifiers between; "
-        "their number is a power of two"},
+        "learned linear maps of two rows into one with biases, repeated until one is left, with rectifiers between. "
+        "compression_rate must be a power of two"},
        {kMostUsed, "most_used",
-        "those that received most attention from the segment that pushes them out, one of so many of all that it does, "
-        "as they are and in their order"}});
+        "the rows that received most attention from the segment that pushes them out, one in compression_rate of all "
+        "that it pushes out, unchanged and in order"}});
   return kTable;
 }
 
@@ -139,13 +142,13 @@ enum class ReconstructionKind : uint8_t { kAuto, kAttention, kAutoEncoding, kNon
 inline const auto& table_of(ReconstructionKind) {
   using enum ReconstructionKind;
   static constexpr ChoiceTable<ReconstructionKind, 4> kTable(
-      {{kAuto, "auto", "attention where a compression is learned, otherwise none"},
+      {{kAuto, "auto", "attention if the compression is learned, otherwise none"},
        {kAttention, "attention",
-        "how far what a layer's attention gets of the rows, by content alone and with its weights as they are, is from "
-        "what it gets of what they became, in mean squares"},
+        "mean squared difference between what a layer's attention gets from the rows and from their compression, by "
+        "content alone and with its weights held fixed"},
        {kAutoEncoding, "auto_encoding",
-        "how far the rows are from those that a learned linear map finds again, likewise"},
-       {kNone, "none", "nothing, as with mean, max and most_used, which learn nothing"}});
+        "mean squared difference between the rows and what a learned linear map reconstructs from their compression"},
+       {kNone, "none", "no loss, as for mean, max and most_used, which learn nothing"}});
   return kTable;
 }
 
@@ -153,7 +156,7 @@ enum class WrittenTokens : uint8_t { kRead, kOwn };
 inline const auto& table_of(WrittenTokens) {
   using enum WrittenTokens;
   static constexpr ChoiceTable<WrittenTokens, 2> kTable(
-      {{kRead, "read", "the memory tokens that the segment reads, once more"},
+      {{kRead, "read", "the memory tokens that the segment reads, again"},
        {kOwn, "own", "learned tokens of their own, the same in every segment"}});
   return kTable;
 }
@@ -162,7 +165,7 @@ enum class StreamProjections : uint8_t { kShared, kOwn };
 inline const auto& table_of(StreamProjections) {
   using enum StreamProjections;
   static constexpr ChoiceTable<StreamProjections, 2> kTable(
-      {{kShared, "shared", "those of the segment's tokens"}, {kOwn, "own", "others, of every layer"}});
+      {{kShared, "shared", "those of the segment's tokens"}, {kOwn, "own", "projections of their own in every layer"}});
   return kTable;
 }
 
@@ -170,14 +173,15 @@ enum class InitialMemory : uint8_t { kEmpty, kZeros };
 inline const auto& table_of(InitialMemory) {
   using enum InitialMemory;
   static constexpr ChoiceTable<InitialMemory, 2> kTable(
-      {{kEmpty, "empty", "it grows"}, {kZeros, "zeros", "full length, and attended to"}});
+      {{kEmpty, "empty", "none, and it grows"}, {kZeros, "zeros", "zeros of full length, which are attended to"}});
   return kTable;
 }
 
 enum class DepthKind : uint8_t { kFixed };
 inline const auto& table_of(DepthKind) {
   using enum DepthKind;
-  static constexpr ChoiceTable<DepthKind, 1> kTable({{kFixed, "fixed", "model.n_layer, each with its weights"}});
+  static constexpr ChoiceTable<DepthKind, 1> kTable(
+      {{kFixed, "fixed", "model.n_layer layers, each with its own weights"}});
   return kTable;
 }
 
@@ -200,11 +204,11 @@ enum class ScoreKind : uint8_t { kSoftmax, kState };
 inline const auto& table_of(ScoreKind) {
   using enum ScoreKind;
   static constexpr ChoiceTable<ScoreKind, 2> kTable(
-      {{kSoftmax, "softmax", "each key by its exponential, as a share of all that a query sees"},
+      {{kSoftmax, "softmax", "by the exponential of each key's score, as a share of all that the query sees"},
        {kState, "state",
-        "none: every token adds its value to a matrix, under its key, and reads from that matrix by its query, so that "
-        "time and memory do not grow with the text; segments pass it on, and it is all that they remember in such a "
-        "layer (Katharopoulos et al. 2020)"}});
+        "not at all: every token adds its value to a matrix under its key, and reads from that matrix by its query. "
+        "Time and memory do not grow with the text. Segments pass the matrix on, and it is all that they remember in "
+        "such a layer (Katharopoulos et al. 2020)"}});
   return kTable;
 }
 
@@ -221,8 +225,8 @@ inline const auto& table_of(StateFeature) {
         "exponentials of random projections, whose products estimate the weights of softmax attention (Choromanski et "
         "al. 2021)"},
        {kRandomFourier, "random_fourier",
-        "sines and cosines of random projections, which estimate a Gaussian of how far a query is from a key (Peng et "
-        "al. 2021, RFA)"}});
+        "sines and cosines of random projections, which estimate a Gaussian of the distance between query and key "
+        "(Peng et al. 2021, RFA)"}});
   return kTable;
 }
 
@@ -234,9 +238,10 @@ enum class StateStrength : uint8_t { kShare, kStep, kRest, kFull };
 inline const auto& table_of(StateStrength) {
   using enum StateStrength;
   static constexpr ChoiceTable<StateStrength, 4> kTable(
-      {{kShare, "share", "a number between 0 and 1 that it says for each head"},
-       {kStep, "step", "the step by which the state fades before it (Dao and Gu 2024, Mamba-2)"},
-       {kRest, "rest", "the share by which it fades, so that the state stays an average (Peng et al. 2021, gated RFA)"},
+      {{kShare, "share", "a number between 0 and 1 that the token computes for each head"},
+       {kStep, "step", "the step size that also sets the decay before the token (Dao and Gu 2024, Mamba-2)"},
+       {kRest, "rest",
+        "the share that the decay takes away, so that the state stays an average (Peng et al. 2021, gated RFA)"},
        {kFull, "full", "1"}});
   return kTable;
 }
@@ -246,10 +251,11 @@ inline const auto& table_of(StateDecay) {
   using enum StateDecay;
   static constexpr ChoiceTable<StateDecay, 4> kTable(
       {{kNone, "none", "all of it"},
-       {kFixed, "fixed", "the same share in every token, 1 - 2^(-5 - head) (Sun et al. 2023, RetNet)"},
-       {kToken, "token", "a share that each token says for each head (Dao and Gu 2024, Mamba-2)"},
+       {kFixed, "fixed", "the same share at every token, 1 - 2^(-5 - head) (Sun et al. 2023, RetNet)"},
+       {kToken, "token", "a share that each token computes for each head (Dao and Gu 2024, Mamba-2)"},
        {kChannel, "channel",
-        "one that it says for each channel of keys (Yang et al. 2024, gated linear attention; Kimi Team 2025)"}});
+        "a share that each token computes for each channel of keys (Yang et al. 2024, gated linear attention; Kimi "
+        "Team 2025)"}});
   return kTable;
 }
 
@@ -257,10 +263,10 @@ enum class StateNorm : uint8_t { kHead, kWeights };
 inline const auto& table_of(StateNorm) {
   using enum StateNorm;
   static constexpr ChoiceTable<StateNorm, 2> kTable(
-      {{kHead, "head", "scaled to a mean square of 1, times a learned gain (Yang et al. 2024)"},
+      {{kHead, "head", "scale it to a mean square of 1, times a learned gain (Yang et al. 2024)"},
        {kWeights, "weights",
-        "divided by the sum of the weights that tokens have for the query, so that it is an average of their values as "
-        "in softmax attention (Katharopoulos et al. 2020)"}});
+        "divide it by the sum of the weights that tokens have for the query, which makes it an average of their values "
+        "as in softmax attention (Katharopoulos et al. 2020)"}});
   return kTable;
 }
 
@@ -269,7 +275,8 @@ inline const auto& table_of(HeadKind) {
   using enum HeadKind;
   static constexpr ChoiceTable<HeadKind, 2> kTable(
       {{kSoftmax, "softmax"},
-       {kAdaptive, "adaptive", "frequent words first, the others in clusters that are only looked into when chosen"}});
+       {kAdaptive, "adaptive",
+        "frequent words come first, the others in clusters that are computed only when chosen"}});
   return kTable;
 }
 
@@ -278,8 +285,9 @@ inline const auto& table_of(ClusterOrder) {
   using enum ClusterOrder;
   static constexpr ChoiceTable<ClusterOrder, 2> kTable(
       {{kReversed, "reversed",
-        "the last for the first after the frequent words, as in the PyTorch codes of the authors and of NVIDIA"},
-       {kAscending, "ascending", "the first, as in the TensorFlow code and Hugging Face's"}});
+        "the last row stands for the first cluster after the frequent words, as in the PyTorch codes of the authors "
+        "and of NVIDIA"},
+       {kAscending, "ascending", "the first row does, as in the TensorFlow code and Hugging Face's"}});
   return kTable;
 }
 
@@ -306,7 +314,7 @@ inline const auto& table_of(ScheduleKind) {
        {kCosine, "cosine"},
        {kInvSqrt, "inv_sqrt"},
        {kLinear, "linear"},
-       {kPlateau, "plateau", "after evaluations whose loss is not the lowest so far"}});
+       {kPlateau, "plateau", "when evaluations no longer lower the loss"}});
   return kTable;
 }
 
@@ -320,10 +328,10 @@ enum class LossPart : uint8_t { kFull, kHalf };
 inline const auto& table_of(LossPart) {
   using enum LossPart;
   static constexpr ChoiceTable<LossPart, 2> kTable(
-      {{kFull, "full", "all"},
+      {{kFull, "full", "all tokens"},
        {kHalf, "half",
-        "the newest half, rounded up, so that each has many earlier ones to attend to even without a memory; the "
-        "others are only read, here and in every epoch"}});
+        "the newest half, rounded up, so that each token has many earlier ones to attend to even without memory. The "
+        "others are only read, in this and in every other epoch"}});
   return kTable;
 }
 
@@ -331,9 +339,11 @@ enum class ScheduleRule : uint8_t { kPytorch, kNvidia, kTensorflow };
 inline const auto& table_of(ScheduleRule) {
   using enum ScheduleRule;
   static constexpr ChoiceTable<ScheduleRule, 3> kTable(
-      {{kPytorch, "pytorch", "the first update at the full rate, decay over max_step whatever the warm-up"},
-       {kNvidia, "nvidia", "the first update at the full rate, decay from the end of the warm-up"},
-       {kTensorflow, "tensorflow", "the first update at 0 when there is a warm-up, decay from its end"}});
+      {{kPytorch, "pytorch",
+        "the first update has the full learning rate, and decay lasts max_step whatever the warm-up"},
+       {kNvidia, "nvidia", "the first update has the full learning rate, and decay begins at the end of the warm-up"},
+       {kTensorflow, "tensorflow",
+        "with a warm-up, the first update has a learning rate of 0, and decay begins at the end of the warm-up"}});
   return kTable;
 }
 

@@ -60,8 +60,10 @@ void walk(GainCurve& curve, double threshold) {
 }  // namespace
 
 void EffectiveContextOptions::describe(JsonFields& fields) {
-  fields.optional("ratios", ratios, {.meaning = "shares of the hardest tokens that count", .above = 0, .maximum = 1});
-  fields.optional("threshold", threshold, {.meaning = "gain that more context must bring"});
+  fields.optional(
+      "ratios", ratios,
+      {.meaning = "shares of the tokens to measure on, the hardest ones; a result for each", .above = 0, .maximum = 1});
+  fields.optional("threshold", threshold, {.meaning = "smallest gain for which more context counts as used"});
 }
 
 std::vector<std::vector<GainCurve>> effective_contexts(size_t models, std::span<const int64_t> contexts,

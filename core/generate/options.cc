@@ -26,10 +26,10 @@ void check(const Options& options) {
 void describe_lengths(JsonFields& fields, LengthOptions& lengths) {
   fields.optional(
       "tgt_len", lengths.tgt_len,
-      {.meaning = "length of a segment; none: as trained", .unit = "tokens", .minimum = 1, .maximum = kLongest});
+      {.meaning = "length of a segment; default: as trained", .unit = "tokens", .minimum = 1, .maximum = kLongest});
   fields.optional(
       "mem_len", lengths.mem_len,
-      {.meaning = "length of the memory; none: as trained", .unit = "tokens", .minimum = 0, .maximum = kLongest});
+      {.meaning = "length of the memory; default: as trained", .unit = "tokens", .minimum = 0, .maximum = kLongest});
   describe_use(fields, lengths.clamp_len, lengths.same_length, lengths.set);
 }
 
@@ -38,20 +38,20 @@ void describe_lengths(JsonFields& fields, LengthOptions& lengths) {
 void describe_options(JsonFields& fields, SamplingOptions& options) {
   fields.optional(
       "temperature", options.temperature,
-      {.meaning = "below 1 more certain, above 1 more varied; 0: always the most probable token", .minimum = 0});
+      {.meaning = "below 1: more certain, above 1: more varied; 0: always the most probable token", .minimum = 0});
   fields.optional("top_k", options.top_k,
-                  {.meaning = "choose among so many most probable tokens; 0: all", .minimum = 0});
+                  {.meaning = "sample from this many most probable tokens; 0: all", .minimum = 0});
   fields.optional(
       "top_p", options.top_p,
-      {.meaning = "choose among the fewest tokens that have this probability together", .above = 0, .maximum = 1});
+      {.meaning = "sample from the fewest tokens that together have this probability", .above = 0, .maximum = 1});
   fields.optional("seed", options.seed,
                   {.meaning = "the same seed gives the same text", .minimum = 0, .maximum = kLargestSeed});
 }
 
 void describe_options(JsonFields& fields, GenerationOptions& options) {
-  fields.optional("tokens", options.tokens, {.meaning = "most tokens to generate in a sample", .minimum = 1});
+  fields.optional("tokens", options.tokens, {.meaning = "largest number of tokens in a sample", .minimum = 1});
   fields.optional("samples", options.samples,
-                  {.meaning = "samples, side by side", .minimum = 1, .maximum = kMostStreams});
+                  {.meaning = "number of samples, generated side by side", .minimum = 1, .maximum = kMostStreams});
   describe_options(fields, options.sampling);
   fields.optional("stop", options.stop, {.meaning = "end a sample before this string"});
 }

@@ -53,38 +53,40 @@ void check_splits(const TaskSpec& spec, std::string_view source) {
 
 void TaskPart::describe(JsonFields& fields) {
   fields.required("examples", examples,
-                  {.meaning = "how many", .minimum = 1, .maximum = static_cast<double>(kMostExamples)});
-  fields.required("length", length,
-                  {.meaning = "rows that a model reads of each; an example has one token more, the last target",
-                   .unit = "tokens",
-                   .minimum = 1,
-                   .maximum = static_cast<double>(kLongest)});
+                  {.meaning = "number of examples", .minimum = 1, .maximum = static_cast<double>(kMostExamples)});
+  fields.required(
+      "length", length,
+      {.meaning = "tokens of each example that a model reads. An example has one token more, the last target",
+       .unit = "tokens",
+       .minimum = 1,
+       .maximum = static_cast<double>(kLongest)});
   fields.optional(
       "items", items,
       {.meaning = "things to remember: pairs, symbols", .minimum = 1, .maximum = static_cast<double>(kLongest)});
   fields.optional("shortest", shortest,
-                  {.meaning = "of tasks that draw how many items an example has: the fewest; 0: all have `items`",
+                  {.meaning = "fewest items of an example, in tasks that draw how many it has; 0: all have `items`",
                    .minimum = 0,
                    .maximum = static_cast<double>(kLongest)});
-  fields.optional("pairs", pairs,
-                  {.meaning = "with `replacement`: pairs shown, of `items` keys and values; 0: as many as keys",
-                   .minimum = 0,
-                   .maximum = static_cast<double>(kLongest)});
+  fields.optional(
+      "pairs", pairs,
+      {.meaning = "with `replacement`: number of pairs shown, drawn from `items` keys and values; 0: as many as keys",
+       .minimum = 0,
+       .maximum = static_cast<double>(kLongest)});
 }
 
 void TaskSplit::describe(JsonFields& fields) {
   fields.required("name", name,
-                  {.meaning = "of the split. Parts of train and valid are mixed in proportion, and all examples padded "
-                              "to the longest; those of others follow one another"});
+                  {.meaning = "name of the split. The parts of train and valid are mixed in proportion, and all "
+                              "examples are padded to the longest. The parts of other splits follow one another"});
   fields.required("parts", parts, {.meaning = "groups of examples that are alike"});
 }
 
 void TaskSpec::describe(JsonFields& fields) {
   using enum TaskKind;
   fields.kind(kind, {.meaning = "the task"});
-  fields.optional("seed", seed, {.meaning = "of all random numbers", .minimum = 0});
+  fields.optional("seed", seed, {.meaning = "seed of all random numbers", .minimum = 0});
   fields.optional("vocabulary", vocabulary,
-                  {.meaning = "tokens that there are, special ones among them",
+                  {.meaning = "number of different tokens, special ones included",
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = static_cast<double>(kLargestVocabulary),
@@ -92,7 +94,7 @@ void TaskSpec::describe(JsonFields& fields) {
                                   kRegularLanguage, kVariables, kCollisions, kInContextRecall, kNoisyRecall,
                                   kFuzzyRecall, kCompression, kMemorisation)});
   fields.optional("reassigned", reassigned,
-                  {.meaning = "share of the keys that are given a second value, which counts",
+                  {.meaning = "share of the keys that get a second value, which then counts",
                    .minimum = 0,
                    .maximum = 1,
                    .kinds = Kinds(kRecall)});
@@ -101,9 +103,9 @@ void TaskSpec::describe(JsonFields& fields) {
       {.meaning = "keys and values are drawn with replacement; a key's last value counts", .kinds = Kinds(kRetrieval)});
   fields.optional(
       "rewritten", rewritten,
-      {.meaning = "keys repeat, and the last value counts; otherwise every key is another", .kinds = Kinds(kRewrite)});
+      {.meaning = "keys repeat, and the last value counts; otherwise all keys differ", .kinds = Kinds(kRewrite)});
   fields.optional("segment", segment,
-                  {.meaning = "tokens that a pair is padded to",
+                  {.meaning = "length that a pair is padded to",
                    .unit = "tokens",
                    .minimum = 1,
                    .maximum = static_cast<double>(kLongest),
@@ -115,31 +117,32 @@ void TaskSpec::describe(JsonFields& fields) {
                    .maximum = 1024,
                    .kinds = Kinds(kRewrite, kNgram)});
   fields.optional("language", language, {.meaning = "the automaton", .kinds = Kinds(kRegularLanguage)});
-  fields.optional("noise", noise,
-                  {.meaning = "share of the pairs in whose place noise stands",
-                   .minimum = 0,
-                   .below = 1,
-                   .kinds = Kinds(kNoisyRecall)});
+  fields.optional(
+      "noise", noise,
+      {.meaning = "share of the pairs that noise replaces", .minimum = 0, .below = 1, .kinds = Kinds(kNoisyRecall)});
   fields.optional("grid", grid,
-                  {.meaning = "rows and columns in which particles move",
+                  {.meaning = "rows and columns of the grid in which particles move",
                    .minimum = 2,
                    .maximum = 1024,
                    .kinds = Kinds(kCollisions)});
-  fields.optional("colours", colours,
-                  {.meaning = "of particles", .minimum = 1, .maximum = 256, .kinds = Kinds(kCollisions)});
+  fields.optional(
+      "colours", colours,
+      {.meaning = "number of colours of particles", .minimum = 1, .maximum = 256, .kinds = Kinds(kCollisions)});
   constexpr Kinds kInText(kPasskey, kNeedles, kVariableTracking, kCommonWords, kFrequentWords);
-  fields.optional("filler", filler,
-                  {.meaning = "directory of the dataset whose text and tokenizer the examples have", .kinds = kInText});
-  fields.optional("filler_split", filler_split, {.meaning = "of it", .kinds = kInText});
-  fields.optional("chains", chains,
-                  {.meaning = "of assignments", .minimum = 1, .maximum = 1024, .kinds = Kinds(kVariableTracking)});
+  fields.optional(
+      "filler", filler,
+      {.meaning = "directory of the dataset that gives the examples their text and tokenizer", .kinds = kInText});
+  fields.optional("filler_split", filler_split, {.meaning = "split of that dataset", .kinds = kInText});
+  fields.optional(
+      "chains", chains,
+      {.meaning = "number of chains of assignments", .minimum = 1, .maximum = 1024, .kinds = Kinds(kVariableTracking)});
   fields.optional(
       "common_repeats", common_repeats,
-      {.meaning = "how often each common word stands", .minimum = 2, .maximum = 65536, .kinds = Kinds(kCommonWords)});
+      {.meaning = "how often each common word appears", .minimum = 2, .maximum = 65536, .kinds = Kinds(kCommonWords)});
   fields.optional(
       "other_repeats", other_repeats,
-      {.meaning = "how often each other word stands", .minimum = 1, .maximum = 65536, .kinds = Kinds(kCommonWords)});
-  fields.required("splits", splits, {.meaning = "of the dataset"});
+      {.meaning = "how often each other word appears", .minimum = 1, .maximum = 65536, .kinds = Kinds(kCommonWords)});
+  fields.required("splits", splits, {.meaning = "splits of the dataset"});
 }
 
 TaskSpec parse_task_spec(std::string_view text, std::string_view source, std::span<const std::string> overrides) {

@@ -45,9 +45,9 @@ constexpr const char* kBenchExamples =
     "  mpirun -np 2 segue bench exchange configs/books.json --threads 1 --link 100   # over 100 MB/s\n"
     "  segue bench gemm 4096,1024,1024 4096,4096,1024,bT   # plain, and by a weight\n"
     "  segue bench gemm 1024,4096,4096,aT,+                # the gradient of one\n"
-    "Rates count what the formulas need: nothing for masked scores or for what is computed twice. The peak is that of "
-    "a\n"
-    "large matrix product of the same precision, the best of the same run; so is the bandwidth of copies.";
+    "Rates count the operations that the formulas need, not masked scores or what is computed twice. The peak is the\n"
+    "best rate of a large matrix product of the same precision in the same run. The bandwidth is that of the best\n"
+    "copy in the run.";
 
 struct BenchOptions {
   WorkbenchOptions workbench;
@@ -93,9 +93,9 @@ struct AttentionOptions : BenchOptions {
   void describe(JsonFields& fields) {
     shape.describe(fields);
     fields.optional("visibility", visibility,
-                    {.meaning = "what heads see, as model.visibility says it", .flag = {.value = "JSON"}});
-    fields.optional("forward_only", forward_only, {.meaning = "leave out the backward"});
-    fields.optional("no_distances", no_distances, {.meaning = "as absolute positions have it: content alone"});
+                    {.meaning = "what heads see, as an object like model.visibility", .flag = {.value = "JSON"}});
+    fields.optional("forward_only", forward_only, {.meaning = "leave out the backward pass"});
+    fields.optional("no_distances", no_distances, {.meaning = "score by content alone, as with absolute positions"});
     BenchOptions::describe(fields);
   }
 };
@@ -154,7 +154,7 @@ struct StateOptions : BenchOptions {
 
   void describe(JsonFields& fields) {
     shape.describe(fields);
-    fields.optional("forward_only", forward_only, {.meaning = "leave out the backward"});
+    fields.optional("forward_only", forward_only, {.meaning = "leave out the backward pass"});
     BenchOptions::describe(fields);
   }
 };
@@ -281,7 +281,7 @@ struct EvalSpeedOptions : StepOptions {
     fields.optional(
         "lengths", lengths,
         {.meaning = "attention lengths: how many tokens back a token sees", .unit = "tokens", .minimum = 1});
-    fields.optional("batch_size", streams, {.meaning = "streams, B", .minimum = 1});
+    fields.optional("batch_size", streams, {.meaning = "batch size, B", .minimum = 1});
     fields.optional("tgt_len", tgt_len,
                     {.meaning = "length of a segment, with memory", .unit = "tokens", .minimum = 1});
     StepOptions::describe(fields);
@@ -336,10 +336,11 @@ struct ExchangeOptions : StepOptions {
   double latency = 0.0;  // ms
 
   void describe(JsonFields& fields) {
-    fields.optional(
-        "link", link,
-        {.meaning = "as over a link that carries so much; 0: the one that is there", .unit = "MB/s", .minimum = 0});
-    fields.optional("latency", latency, {.meaning = "of that link, for a sum", .unit = "ms", .minimum = 0});
+    fields.optional("link", link,
+                    {.meaning = "slow the exchange down to a link of this bandwidth; 0: the link as it is",
+                     .unit = "MB/s",
+                     .minimum = 0});
+    fields.optional("latency", latency, {.meaning = "latency of that link for each sum", .unit = "ms", .minimum = 0});
     StepOptions::describe(fields);
   }
 };
@@ -397,8 +398,8 @@ struct GemmOptions : BenchOptions {
 
   void describe(JsonFields& fields) {
     fields.required("shapes", shapes,
-                    {.meaning = "extents of each product; behind them ,aT or ,bT for a factor that is stored "
-                                "transposed, as [K, M] or [N, K], and ,+ for a product that is added to what is there",
+                    {.meaning = "sizes of each product. Append ,aT or ,bT for a factor that is stored transposed, as "
+                                "[K, M] or [N, K], and ,+ for a product that is added to what is there",
                      .flag = {.value = "M,N,K", .is_positional = true}});
     BenchOptions::describe(fields);
   }
@@ -429,14 +430,15 @@ void add_bench_command(CLI::App& app) {
   add_command(*bench, "attention", "Relative attention, forward and backward", "", run_attention);
   add_command(*bench, "state", "The scan of a state that tokens write and read, forward and backward", "", run_state);
   add_command(*bench, "head", "The adaptive softmax: projections, loss and gradient", "", run_head);
-  add_command(*bench, "step", "A training step with full memory, on random tokens; also by operation", "", run_step);
+  add_command(*bench, "step", "A training step with full memory on random tokens, in total and by operation", "",
+              run_step);
   add_command(*bench, "eval",
-              "Evaluation of the config's training segments with a full KV cache, or with what training keeps where "
-              "there is none",
+              "Evaluation of the config's training segments with a full KV cache, or where there is none with what "
+              "training keeps",
               "", run_evaluation);
   add_command(*bench, "eval-speed", "Evaluation with memory against recomputing every context", "", run_eval_speed);
   CLI::App& exchange =
-      add_command(*bench, "exchange", "What the ranks of a job add to a training step", "", run_exchange);
+      add_command(*bench, "exchange", "What the exchange between ranks adds to a training step", "", run_exchange);
   flag_needs(exchange, "--latency", "--link");
   add_command(*bench, "gemm", "Matrix products [M, K] times [K, N]", "", run_gemm);
 }

@@ -41,15 +41,14 @@ namespace {
 constexpr const char* kCompareExamples =
     "Examples:\n"
     "  segue compare configs/family/comparison.json --dry-run   # the runs, and what each may spend\n"
-    "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and tells\n"
+    "  segue compare configs/family/comparison.json --output comparisons/books   # trains, measures, and reports\n"
     "  segue compare configs/memory/comparison.json --set data.path=data/recall --output comparisons/recall\n"
     "  segue compare configs/family/comparison.json --launcher 'mpirun -np 2' --output comparisons/ranks\n"
     "  sbatch --array=1-39 --wrap 'segue compare family.json --only $SLURM_ARRAY_TASK_ID'   # a task for every run of "
-    "a search for learning rates; once it has ended, --array=40-78 for the runs compared\n"
+    "the search for learning rates; once it has ended, --array=40-78 for the compared runs\n"
     "The file names a base config, variants as differences from it, a budget and seeds. DIR then has result.json, the\n"
-    "page index.html, its figures as SVG, its tables as CSV, and the runs, each as segue train leaves it. SIGINT, "
-    "SIGTERM and SIGUSR1\n"
-    "save and stop; run the same command again to resume.";
+    "page index.html, its figures as SVG, its tables as CSV, and the runs, each as segue train leaves it. SIGINT,\n"
+    "SIGTERM and SIGUSR1 save and stop. Run the same command again to resume.";
 
 constexpr std::chrono::milliseconds kLook(50);  // between looks whether a program has ended
 
@@ -64,24 +63,24 @@ struct CompareOptions {
   bool quiet = false;
 
   void describe(JsonFields& fields) {
-    fields.required("file", file,
-                    {.meaning = "what is compared, as JSON", .flag = {.value = "FILE", .is_positional = true}});
-    fields.optional(
-        "set", overrides,
-        {.meaning = "KEY=VALUE in place of what the base says, for all variants, such as data.path=data/book",
-         .flag = {.value = "KEY=VALUE", .is_repeated = true}});
+    fields.required(
+        "file", file,
+        {.meaning = "description of the comparison, as JSON", .flag = {.value = "FILE", .is_positional = true}});
+    fields.optional("set", overrides,
+                    {.meaning = "replace a value of the base config for all variants, such as data.path=data/book",
+                     .flag = {.value = "KEY=VALUE", .is_repeated = true}});
     fields.optional(
         "output", output,
-        {.meaning = "directory of the comparison; none: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
-    fields.optional(
-        "launcher", launcher,
-        {.meaning = "words before every segue train and segue eval, such as mpirun -np 4", .flag = {.value = "WORDS"}});
+        {.meaning = "directory of the comparison; default: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
+    fields.optional("launcher", launcher,
+                    {.meaning = "words to put before every segue train and segue eval, such as mpirun -np 4",
+                     .flag = {.value = "WORDS"}});
     fields.optional("only", only,
-                    {.meaning = "train and measure this run alone, of those that --dry-run numbers", .minimum = 1});
+                    {.meaning = "train and measure only the run that has this number in --dry-run", .minimum = 1});
     fields.optional("dry_run", dry_run,
-                    {.meaning = "only list the runs, which of them are done, and what they come to"});
-    fields.optional("json", json, {.meaning = "print JSON: the result, as in result.json, or with --dry-run the runs"});
-    fields.optional("quiet", quiet, {.meaning = "no progress; warnings and errors only", .flag = {.alias = "-q"}});
+                    {.meaning = "only list the runs, which of them are done, and what they cost in total"});
+    fields.optional("json", json, {.meaning = "print JSON: the content of result.json, or with --dry-run the runs"});
+    fields.optional("quiet", quiet, {.meaning = "print only warnings and errors", .flag = {.alias = "-q"}});
   }
 };
 
@@ -466,7 +465,7 @@ void run_compare(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app) {
-  add_command(app, "compare", "Train variants within one budget, and tell which is better and how surely",
+  add_command(app, "compare", "Train variants within the same budget, and tell which is better and how certain that is",
               kCompareExamples, run_compare);
 }
 

@@ -265,7 +265,7 @@ void add_completion_command(CLI::App& app) {
     read_flags(command, options);
     fmt::print("{}", options.shell == Shell::kBash ? bash_script(app) : zsh_script(app));
   };
-  add_command_reading<CompletionOptions>(app, "completion", "Print a script with which a shell completes commands",
+  add_command_reading<CompletionOptions>(app, "completion", "Print the script that makes a shell complete commands",
                                          kCompletionExamples, print);
 }
 

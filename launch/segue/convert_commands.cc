@@ -45,23 +45,20 @@ constexpr const char* kImportExamples =
     "  segue eval --checkpoint imported --data data/books\n"
     "  segue import --from transformer-xl --model model.safetensors --args args.json --data data/books --output "
     "imported\n"
-    "      with the tokenizer of a dataset, so that it scores text and writes it\n"
+    "      with the tokenizer of a dataset, so that the model can score and generate text\n"
     "  segue import --from transformer-xl --model model.safetensors --args args.json --tokenizer vocabulary.txt --eos "
-    "line "
-    "--output imported\n"
-    "      with that of a file: here a list of words, <eos> at every end of a line\n"
-    "launch/convert/convert_torch.py makes model.safetensors and args.json of the .pt and .bin files of the first "
-    "three,\n"
-    "and vocabulary.txt of their vocabularies (cache.pt, vocab.bin, vocab.pkl).\n"
-    "What torch.compile, DataParallel and FSDP put before names (_orig_mod., module.) is left out.";
+    "line --output imported\n"
+    "      with the tokenizer of a file: here a list of words, with <eos> at every end of a line\n"
+    "launch/convert/convert_torch.py makes model.safetensors and args.json from the .pt and .bin files of the first\n"
+    "three, and vocabulary.txt from their vocabularies (cache.pt, vocab.bin, vocab.pkl).\n"
+    "Import leaves out what torch.compile, DataParallel and FSDP put before names (_orig_mod., module.).";
 constexpr const char* kExportExamples =
     "Examples:\n"
     "  segue export --checkpoint runs/books --output model.safetensors --args args.json\n"
     "      names and arguments of the authors' PyTorch code, tied tensors under both of their names\n"
     "  segue export --checkpoint runs/books --format huggingface --output exported\n"
-    "      a directory for TransfoXLLMHeadModel.from_pretrained of transformers 4.37 and before; 4.38 to 4.57 load it "
-    "too,\n"
-    "      but fail in their own forward pass, which gives Tensor.type_as a keyword that torch does not have";
+    "      a directory for TransfoXLLMHeadModel.from_pretrained of transformers 4.37 and before. 4.38 to 4.57 load it\n"
+    "      too, but their own forward pass fails: it gives Tensor.type_as a keyword that torch does not have";
 constexpr const char* kHuggingFaceWeights = "model.safetensors";
 constexpr const char* kHuggingFaceConfig = "config.json";
 
@@ -83,16 +80,15 @@ struct ImportOptions {
 
   void describe(JsonFields& fields) {
     fields.optional("from", from, {.meaning = "program the weights come from"});
-    fields.required(
-        "model", model,
-        {.meaning = "file of weights: safetensors, the list of its shards (model.safetensors.index.json), .npz, or a "
-                    "directory with one of them",
-         .flag = {.value = "PATH"}});
+    fields.required("model", model,
+                    {.meaning = "file of weights (safetensors or .npz), list of its shards "
+                                "(model.safetensors.index.json), or a directory with one of these",
+                     .flag = {.value = "PATH"}});
     fields.required("args", args, {.meaning = "arguments of the model (JSON)", .flag = {.value = "FILE"}});
     fields.required("output", output, {.meaning = "checkpoint directory to make", .flag = {.value = "DIR"}});
     fields.optional("data", data,
-                    {.meaning = "dataset whose tokenizer the weights were trained with; without it or --tokenizer, the "
-                                "checkpoint knows tokens, but no text",
+                    {.meaning = "dataset whose tokenizer the weights were trained with. Without --data or --tokenizer, "
+                                "the checkpoint knows tokens, but no text",
                      .flag = {.value = "DIR"}});
     tokenizer.describe_file(fields);
   }
@@ -108,8 +104,9 @@ struct ExportOptions {
     fields.required("checkpoint", checkpoint,
                     {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
     fields.optional("format", format, {.meaning = "program the weights are for"});
-    fields.required("output", output,
-                    {.meaning = "file to write (safetensors); huggingface: directory", .flag = {.value = "PATH"}});
+    fields.required(
+        "output", output,
+        {.meaning = "file to write (safetensors), or for huggingface a directory", .flag = {.value = "PATH"}});
     fields.optional("args", args,
                     {.meaning = "also write the constructor arguments here (JSON)", .flag = {.value = "FILE"}});
   }
@@ -230,7 +227,7 @@ void run_export(const ExportOptions& options) {
 
 void add_import_command(CLI::App& app) {
   CLI::App& command =
-      add_command(app, "import", "Make a checkpoint of another program's weights", kImportExamples, run_import);
+      add_command(app, "import", "Make a checkpoint from another program's weights", kImportExamples, run_import);
   flag_excludes(command, "--data", "--tokenizer");
   for (const char* flag : {"--unk", "--eos", "--eos-word", "--encoding", "--special-tokens"})
     flag_needs(command, flag, "--tokenizer");

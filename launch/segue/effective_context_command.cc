@@ -22,11 +22,11 @@ constexpr const char* kEffectiveContextExamples =
     "  segue effective-context --model xl runs/xl/evaluations/memory/losses-*.h5 \\\n"
     "      --model vanilla runs/vanilla/evaluations/windows/losses-*.h5 --output effective_context.json\n"
     "  segue effective-context --model ours a.h5@100 b.h5@200 c.h5@300 --model theirs d.h5 e.h5 f.h5 --ratios 0.1,1\n"
-    "A file holds the losses of one context: `segue eval --per-token` writes them, and any program can (HDF5: nll [n] "
-    "in\n"
-    "nats, NaN where a token was not scored, targets [n]; attribute context). The models are compared with one "
-    "another:\n"
-    "keep the pool the same for numbers that go together.";
+    "A file holds the losses of one context. `segue eval --per-token` writes such files, and any program can (HDF5: "
+    "nll\n"
+    "[n] in nats, NaN where a token was not scored, targets [n]; attribute context). Each result depends on all "
+    "models\n"
+    "of the group, so that only numbers of the same group can be compared.";
 
 struct Options {
   EffectiveContextOptions effective;
@@ -79,7 +79,7 @@ void run(const ModelWords& models, const Options& options) {
 void add_effective_context_command(CLI::App& app) {
   auto models = std::make_shared<ModelWords>();
   CLI::App& command = add_command_reading<Options>(
-      app, "effective-context", "How much context each model of a group makes use of, from their losses",
+      app, "effective-context", "Measure how much context each model of a group uses, from their losses",
       kEffectiveContextExamples, [models](const CLI::App& given) {
         Options options;
         read_flags(given, options);

@@ -34,18 +34,19 @@ namespace {
 
 constexpr const char* kEvalExamples =
     "Examples:\n"
-    "  segue eval --checkpoint runs/books      # on the test split of what it was trained on\n"
+    "  segue eval --checkpoint runs/books      # on the test split of its training data\n"
     "  segue eval --checkpoint runs/books/checkpoints/best --data data/books --tgt-len 64 --mem-len 640 --clamp-len "
     "400 --same-length\n"
     "  segue eval --checkpoint runs/books --mem-len 0,128,256,512 --warm-up auto --name memory --per-token\n"
     "  segue eval --checkpoint runs/vanilla --recompute --stride 8 --output vanilla\n"
     "  segue eval --checkpoint runs/books --split valid --json > valid.json\n"
     "  segue eval --config evaluation.json --batch-size 16\n"
-    "The memory may be longer or shorter than in training; --mem-len 0 shows what the model is without it.\n"
-    "The result goes to RUN/evaluations/NAME, where segue report finds it; of one without a name, its settings are "
-    "the\n"
-    "name. --json prints what evaluation.json has, and nothing else.\n"
-    "A config file has the flags as keys: {\"checkpoint\": \"runs/books\", \"mem_len\": [0, 128], ...}; flags win.";
+    "The memory may be longer or shorter than in training. --mem-len 0 evaluates the model without memory.\n"
+    "The result goes to RUN/evaluations/NAME, where segue report finds it. Without --name, the settings make the\n"
+    "name. --json prints the content of evaluation.json, and nothing else.\n"
+    "A config file has the flags as keys: {\"checkpoint\": \"runs/books\", \"mem_len\": [0, 128], ...}. Flags "
+    "override\n"
+    "it.";
 
 struct EvalOptions {
   std::string config;
@@ -54,10 +55,10 @@ struct EvalOptions {
   bool quiet = false;
 
   void describe(JsonFields& fields) {
-    fields.optional("config", config, {.meaning = "settings as JSON; flags replace them", .flag = {.value = "FILE"}});
+    fields.optional("config", config, {.meaning = "settings as JSON; flags override them", .flag = {.value = "FILE"}});
     settings.describe(fields);
-    fields.optional("json", json, {.meaning = "print JSON, as in evaluation.json"});
-    fields.optional("quiet", quiet, {.meaning = "no progress line", .flag = {.alias = "-q"}});
+    fields.optional("json", json, {.meaning = "print the content of evaluation.json"});
+    fields.optional("quiet", quiet, {.meaning = "print no progress", .flag = {.alias = "-q"}});
   }
 };
 
@@ -243,7 +244,8 @@ void run_eval(const CLI::App& command) {
 
 void add_eval_command(CLI::App& app) {
   add_command_reading<EvalOptions>(
-      app, "eval", "Loss, perplexity and bits per token and byte of a checkpoint on a split", kEvalExamples, run_eval);
+      app, "eval", "Compute the loss, perplexity and bits per token and byte of a checkpoint on a split", kEvalExamples,
+      run_eval);
 }
 
 }  // namespace segue

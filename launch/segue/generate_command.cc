@@ -40,8 +40,8 @@ constexpr const char* kGenerateExamples =
     "  segue generate --checkpoint runs/books --prompt 'She said' --samples 4 --stop '.' --seed 7 --json samples.json\n"
     "  segue generate --checkpoint runs/books --score story.txt > surprisal.tsv    # bits of every word\n"
     "Files are read as `segue prepare` reads its sources: decompressed, without a byte order mark.\n"
-    "In --stop, escapes such as \\n are read. The same seed gives the same text. What a token sees is what it would "
-    "see in `segue eval` with the same lengths.";
+    "--stop understands escapes such as \\n. The same seed gives the same text. A token sees what it would see in\n"
+    "`segue eval` with the same lengths.";
 
 struct GenerateOptions {
   std::string checkpoint;
@@ -60,25 +60,24 @@ struct GenerateOptions {
     fields.optional("prompt", prompt, {.meaning = "text to continue", .flag = {.may_be_unnamed = true}});
     fields.optional(
         "prompt_file", prompt_file,
-        {.meaning = "the same, of any length, from a file; - is standard input", .flag = {.value = "FILE"}});
+        {.meaning = "file with the text to continue, of any length; - is standard input", .flag = {.value = "FILE"}});
     describe_options(fields, generation);
     fields.optional(
         "score", score,
-        {.meaning = "generate nothing: print the surprisal of every word of this file in bits, the prompt "
-                    "being its context; - is standard input. A table of tabs in which words with a quote are "
-                    "quoted as in CSV. A word has the white space before it on its line; ends of lines have "
-                    "rows of their own, \"line end\", and white space at the end of the text one, \"white "
-                    "space\". Without a prompt the bits of the first row are empty: nothing comes before it. Words "
-                    "are those of the text; the column \"unknown\" counts a row's tokens that are unknown to the "
-                    "vocabulary, whose bits are those of the unknown token, whatever the word is",
+        {.meaning = "generate nothing: print the surprisal in bits of every word of this file, with the prompt as its "
+                    "context; - is standard input. The output is a table with tabs, in which words with a quote are "
+                    "quoted as in CSV. A word includes the white space before it on its line. Ends of lines have rows "
+                    "of their own, \"line end\", and white space at the end of the text has one, \"white space\". "
+                    "Without a prompt the bits of the first row are empty: nothing comes before it. Words are printed "
+                    "as in the text. The column \"unknown\" counts a row's tokens that the vocabulary does not have; "
+                    "their bits are those of the unknown token, whatever the word is",
          .flag = {.value = "FILE"}});
-    fields.optional(
-        "as_is", as_is,
-        {.meaning = "take these files as they are, without decompressing, leaving out or refusing anything"});
+    fields.optional("as_is", as_is,
+                    {.meaning = "take these files as they are: decompress, leave out and refuse nothing"});
     describe_options(fields, model);
     fields.optional("json", json,
                     {.meaning = "write the samples, or the surprisals, here as JSON", .flag = {.value = "FILE"}});
-    fields.optional("quiet", quiet, {.meaning = "nothing but the text", .flag = {.alias = "-q"}});
+    fields.optional("quiet", quiet, {.meaning = "print nothing but the text", .flag = {.alias = "-q"}});
   }
 };
 
@@ -309,8 +308,9 @@ void run_generate(const GenerateOptions& given) try {
 }  // namespace
 
 void add_generate_command(CLI::App& app) {
-  CLI::App& command = add_command(app, "generate", "Text that a model writes, or how surprising it finds a text",
-                                  kGenerateExamples, run_generate);
+  CLI::App& command =
+      add_command(app, "generate", "Generate text with a model, or print how surprising a text is to it",
+                  kGenerateExamples, run_generate);
   flag_excludes(command, "--prompt-file", "--prompt");
   for (const char* of_samples : {"--tokens", "--samples", "--temperature", "--top-k", "--top-p", "--seed", "--stop"})
     flag_excludes(command, "--score", of_samples);

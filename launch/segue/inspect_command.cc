@@ -62,7 +62,7 @@ struct InspectOptions {
         "path", path,
         {.meaning = "dataset, run, checkpoint or config file", .flag = {.value = "PATH", .is_positional = true}});
     fields.optional("vocab_size", vocab_size,
-                    {.meaning = "vocabulary for a config; none: its data.vocab_size, or the bytes' 256",
+                    {.meaning = "vocabulary size for a config; default: its data.vocab_size, or 256 for bytes",
                      .unit = "tokens",
                      .minimum = 2,
                      .maximum = kWidestVocabulary});
@@ -70,11 +70,11 @@ struct InspectOptions {
     fields.optional("mask", mask,
                     {.meaning = "draw what the heads of a config see in training, and count pairs and tiles",
                      .flag = {.value = "FILE.svg"}});
-    fields.optional("verify", verify, {.meaning = "read all of a dataset and compare checksums"});
+    fields.optional("verify", verify, {.meaning = "read the whole dataset and compare checksums"});
     fields.optional("json", json, {.meaning = "print the same as JSON (docs/guide.md has its keys)"});
     fields.optional("products", products,
-                    {.meaning = "with the matrix products of a config's training step and of its evaluation"});
-    fields.optional("quiet", quiet, {.meaning = "no progress of --verify", .flag = {.alias = "-q"}});
+                    {.meaning = "also list the matrix products of a config's training step and of its evaluation"});
+    fields.optional("quiet", quiet, {.meaning = "print no progress of --verify", .flag = {.alias = "-q"}});
   }
 };
 

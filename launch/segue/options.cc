@@ -4,7 +4,7 @@ namespace segue {
 
 void describe_overrides(JsonFields& fields, std::vector<std::string>& overrides) {
   fields.optional("set", overrides,
-                  {.meaning = "KEY=VALUE in place of the config's, such as model.mem_len=256",
+                  {.meaning = "replace a value of the config, such as model.mem_len=256",
                    .flag = {.value = "KEY=VALUE", .is_repeated = true}});
 }
 

@@ -21,9 +21,8 @@ constexpr const char* kPairedDifferenceExamples =
     "memory\n"
     "  segue paired-difference runs/{xl,memoryless}/evaluations/memory/losses-mem-{128,0}.h5 --output memory.json\n"
     "Files are those of segue eval --per-token, or of any program (HDF5: nll [n] in nats, NaN where a token was not\n"
-    "scored, targets [n]). All must score the same tokens. The intervals are of the text: what another seed would "
-    "have\n"
-    "trained is not in them; train several and compare those.";
+    "scored, targets [n]). All must score the same tokens. The intervals cover the choice of text, but not of the\n"
+    "seed. Train with several seeds and compare those too.";
 
 struct Options {
   std::vector<std::string> files;
@@ -34,9 +33,9 @@ struct Options {
     fields.required("files", files,
                     {.meaning = "files of losses, two or more", .flag = {.value = "FILE", .is_positional = true}});
     fields.optional("output", output, {.meaning = "write the result here as JSON", .flag = {.value = "FILE"}});
-    fields.optional(
-        "csv", csv,
-        {.meaning = "write it here as CSV: a line for every evaluation and every pair", .flag = {.value = "FILE"}});
+    fields.optional("csv", csv,
+                    {.meaning = "write it here as CSV, with a line for every evaluation and every pair",
+                     .flag = {.value = "FILE"}});
   }
 };
 
@@ -53,7 +52,7 @@ void run(const Options& options) {
 
 void add_paired_difference_command(CLI::App& app) {
   add_command(app, "paired-difference",
-              "Whether evaluations of the same tokens differ, with 95 % intervals of every pair",
+              "Tell whether evaluations of the same tokens differ, with a 95 % interval for every pair",
               kPairedDifferenceExamples, run);
 }
 

@@ -31,9 +31,8 @@ constexpr const char* kPrepareExamples =
     "  segue prepare --field content.text --separator '\\n\\n\\n' --input pages.jsonl.zst --output data/pages\n"
     "  segue inspect data/books\n"
     "Files compressed by gzip, bzip2, xz or zstd are decompressed. Token files of llm.c, Megatron-LM and NumPy say "
-    "what "
-    "they are.\n"
-    "The dataset appears whole or not at all; an interrupted prepare is simply run again.";
+    "what they are.\n"
+    "The dataset appears whole or not at all. If prepare was interrupted, run it again.";
 
 // So that the manifest has a command that can be pasted.
 std::string command_line(const CLI::App& command) {

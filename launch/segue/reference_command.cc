@@ -23,9 +23,8 @@ namespace {
 constexpr const char* kHead =
     "# Reference\n"
     "\n"
-    "Every command with its flags, and every key of a config: what `segue reference` prints. It is not written by "
-    "hand;\n"
-    "what is to be said of a flag or key is said where the program describes it.\n"
+    "This page lists every command with its flags, and every key of a config. `segue reference` prints it. Do not\n"
+    "edit it by hand: the descriptions stand in the program, where it reads the flag or key.\n"
     "\n"
     "## Commands\n";
 
@@ -33,7 +32,7 @@ constexpr const char* kKeys =
     "\n"
     "## Keys of a config\n"
     "\n"
-    "As in `configs/segue.schema.json`, which editors complete from. `segue train CONFIG --set KEY=VALUE` replaces a\n"
+    "`configs/segue.schema.json` describes the same keys for editors. `segue train CONFIG --set KEY=VALUE` replaces a\n"
     "value. The files of `segue eval --config` have the flags of `segue eval` as keys, with `_` for `-`.\n"
     "\n"
     "| key | value | default | meaning |\n"

@@ -21,12 +21,12 @@ namespace {
 
 constexpr const char* kReportExamples =
     "Examples:\n"
-    "  segue report runs/books --output books.html      # one run, also while it goes on\n"
+    "  segue report runs/books --output books.html      # one run, even while it trains\n"
     "  segue report runs/books runs/memoryless --output comparison.html --figures figures\n"
     "  segue report runs/a runs/b --effective-context effective_context.json --output context.html\n"
-    "The page is one file without scripts; it shows what the runs' directories hold: config.json, metrics.jsonl and\n"
-    "evaluations/*/evaluation.json, which segue eval writes. Losses are ranked, and drawn on one axis, where they are\n"
-    "of the same text.";
+    "The page is one file without scripts. It shows what the runs' directories hold: config.json, metrics.jsonl and\n"
+    "evaluations/*/evaluation.json, which segue eval writes. Losses of the same text are ranked, and drawn on\n"
+    "one axis.";
 
 struct ReportCommandOptions {
   std::vector<std::string> runs;
@@ -37,17 +37,17 @@ struct ReportCommandOptions {
 
   void describe(JsonFields& fields) {
     fields.optional("runs", runs,
-                    {.meaning = "directories of runs; none: the one run in runs, where there is no other",
+                    {.meaning = "directories of runs; default: the run in runs, if there is only one",
                      .flag = {.value = "DIR", .is_positional = true}});
-    fields.optional("output", output, {.meaning = "the page", .flag = {.value = "FILE"}});
+    fields.optional("output", output, {.meaning = "page to write", .flag = {.value = "FILE"}});
     fields.optional("effective_context", effective_context,
-                    {.meaning = "effective_context.json of a group of models", .flag = {.value = "FILE"}});
+                    {.meaning = "result of segue effective-context for a group of models", .flag = {.value = "FILE"}});
     fields.optional("verdict", verdict,
-                    {.meaning = "text that stands first on the page, such as what a comparison of the runs found",
+                    {.meaning = "text to put first on the page, such as what a comparison of the runs found",
                      .flag = {.value = "FILE"}});
     fields.optional(
         "figures", figures,
-        {.meaning = "directory in which every plot also becomes an SVG file of its own", .flag = {.value = "DIR"}});
+        {.meaning = "directory to also write every plot to, as an SVG file of its own", .flag = {.value = "DIR"}});
   }
 };
 

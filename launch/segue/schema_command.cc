@@ -19,9 +19,9 @@ struct SchemaOptions {
   bool is_of_tasks = false;
 
   void describe(JsonFields& fields) {
-    fields.optional("eval", is_of_evaluation, {.meaning = "of the files that `segue eval --config` reads"});
-    fields.optional("compare", is_of_comparison, {.meaning = "of the files that `segue compare` reads"});
-    fields.optional("tasks", is_of_tasks, {.meaning = "of the files that `segue tasks` reads"});
+    fields.optional("eval", is_of_evaluation, {.meaning = "schema of the files that `segue eval --config` reads"});
+    fields.optional("compare", is_of_comparison, {.meaning = "schema of the files that `segue compare` reads"});
+    fields.optional("tasks", is_of_tasks, {.meaning = "schema of the files that `segue tasks` reads"});
   }
 };
 

@@ -24,9 +24,9 @@ constexpr const char* kTasksExamples =
     "  segue tasks configs/tasks/small/recall_reassigned.json --set seed=2 --output data/reassigned\n"
     "  segue tasks configs/tasks/small/rewrite.json --print 3 --split test   # examples to look at\n"
     "  segue train configs/quickstart.json --set data.path=data/recall --run runs/recall\n"
-    "The same file makes the same dataset on every machine. Of --print, every line has the tokens of an example and "
-    "its\n"
-    "answers: where they begin, how many tokens they have, and how many tokens before them what decides them stands.";
+    "The same file makes the same dataset on every machine. Each line of --print has the tokens of\n"
+    "an example and its answers: where each begins, how many tokens it has, and how many tokens back what decides it\n"
+    "stands.";
 
 struct TasksOptions : TaskDatasetOptions {
   std::string spec;
@@ -35,25 +35,27 @@ struct TasksOptions : TaskDatasetOptions {
   std::string split;
 
   void describe(JsonFields& fields) {
-    fields.required("spec", spec, {.meaning = "the task, as JSON", .flag = {.value = "FILE", .is_positional = true}});
+    fields.required("spec", spec,
+                    {.meaning = "description of the task, as JSON", .flag = {.value = "FILE", .is_positional = true}});
     fields.optional("output", output, {.meaning = "directory of the dataset", .flag = {.value = "DIR", .alias = "-o"}});
-    fields.optional(
-        "set", overrides,
-        {.meaning = "override a key of the file, such as seed=2", .flag = {.value = "KEY=VALUE", .is_repeated = true}});
-    fields.optional(
-        "print", print,
-        {.meaning = "print so many examples as lines of JSON instead", .minimum = 1, .flag = {.value = "COUNT"}});
+    fields.optional("set", overrides,
+                    {.meaning = "replace a value of the file, such as seed=2",
+                     .flag = {.value = "KEY=VALUE", .is_repeated = true}});
+    fields.optional("print", print,
+                    {.meaning = "make no dataset: print this many examples as JSON lines",
+                     .minimum = 1,
+                     .flag = {.value = "COUNT"}});
     fields.optional("split", split,
-                    {.meaning = "the split whose examples are printed; none: the first", .flag = {.value = "NAME"}});
+                    {.meaning = "split whose examples to print; default: the first", .flag = {.value = "NAME"}});
     fields.optional(
         "compress", compression,
         {.meaning = "deflate level; 0: no compression", .minimum = 0, .maximum = 9, .flag = {.value = "LEVEL"}});
     fields.optional("shard_tokens", shard_tokens,
-                    {.meaning = "at most so many tokens in a shard; one shard is held in memory",
+                    {.meaning = "largest number of tokens in a shard; one shard is held in memory",
                      .minimum = 1,
                      .flag = {.value = "COUNT"}});
-    fields.optional("force", force, {.meaning = "replace the dataset if there is one already"});
-    fields.optional("quiet", quiet, {.meaning = "no progress, only warnings and errors", .flag = {.alias = "-q"}});
+    fields.optional("force", force, {.meaning = "replace a dataset that is there already"});
+    fields.optional("quiet", quiet, {.meaning = "print only warnings and errors", .flag = {.alias = "-q"}});
   }
 };
 

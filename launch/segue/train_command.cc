@@ -37,13 +37,13 @@ namespace {
 
 constexpr const char* kTrainExamples =
     "Examples:\n"
-    "  segue train configs/books.json --dry-run --ranks 4   # who would hold what\n"
+    "  segue train configs/books.json --dry-run --ranks 4   # what each rank would hold\n"
     "  segue train configs/books.json --set data.path=data/books --run runs/books\n"
-    "  segue train configs/books.json --set training.report=true --run runs/watched   # keeps a page, report.html\n"
+    "  segue train configs/books.json --set training.report=true --run runs/watched   # also keeps report.html\n"
     "  segue train --run runs/books --resume          # continues exactly where the run was saved\n"
     "  segue train configs/books.json --set model.mem_len=256 --set optimizer.kind=adamw --run runs/books-256\n"
-    "  mpirun -np 4 segue train configs/books.json --run runs/books-4   # on four ranks; --resume on any number\n"
-    "SIGINT, SIGTERM or SIGUSR1 to any rank: all ranks finish the step, save, and exit with code 75. To mpirun send\n"
+    "  mpirun -np 4 segue train configs/books.json --run runs/books-4   # on four ranks; may resume on any number\n"
+    "If any rank gets SIGINT, SIGTERM or SIGUSR1, all ranks finish the step, save, and exit with code 75. Send mpirun\n"
     "SIGUSR1, which it passes on.";
 
 struct TrainOptions {
@@ -60,15 +60,16 @@ struct TrainOptions {
                     {.meaning = "config file, or with --resume the directory of a run",
                      .flag = {.value = "FILE", .is_positional = true}});
     fields.optional("run", run,
-                    {.meaning = "directory of the run; none: runs/NAME-OF-CONFIG", .flag = {.value = "DIR"}});
+                    {.meaning = "directory of the run; default: runs/NAME-OF-CONFIG", .flag = {.value = "DIR"}});
     describe_overrides(fields, overrides);
     fields.optional("resume", resume, {.meaning = "continue from the run's newest intact checkpoint"});
-    fields.optional("quiet", quiet, {.meaning = "warnings and errors only", .flag = {.alias = "-q"}});
+    fields.optional("quiet", quiet, {.meaning = "print only warnings and errors", .flag = {.alias = "-q"}});
     fields.optional("dry_run", dry_run,
-                    {.meaning = "only say what every rank would hold, and what a step would send, or why training "
-                                "would not start"});
-    fields.optional("ranks", ranks,
-                    {.meaning = "of a dry run: as if the job had so many; none: those that there are", .minimum = 1});
+                    {.meaning = "train nothing: print what every rank would hold and what a step would send, or why "
+                                "training would not start"});
+    fields.optional(
+        "ranks", ranks,
+        {.meaning = "with --dry-run, plan for this many ranks; default: the ranks of the job", .minimum = 1});
   }
 };
 
