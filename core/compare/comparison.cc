@@ -211,17 +211,17 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
 }  // namespace
 
 void BudgetConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "what every run may spend the same of"});
-  fields.required("amount", amount, {.meaning = "of it", .above = 0});
+  fields.kind(kind, {.meaning = "what all runs may spend the same amount of"});
+  fields.required("amount", amount, {.meaning = "how much of it a run may spend", .above = 0});
 }
 
 void VariantConfig::describe(JsonFields& fields) {
   fields.required("name", name, {.meaning = R"(letters, digits, "-", "_" and ".")"});
-  fields.optional("set", set, {.meaning = "KEY=VALUE in place of what the base says, as of segue train --set"});
+  fields.optional("set", set, {.meaning = "values that replace the base's, each as KEY=VALUE of segue train --set"});
 }
 
 void MeasureConfig::describe(JsonFields& fields) {
-  fields.optional("split", split, {.meaning = "split that is scored, once"});
+  fields.optional("split", split, {.meaning = "split to score, once"});
   describe_lengths(fields, tgt_len, mem_len);
   describe_streams(fields, batch_size);
   fields.optional("max_tokens", max_tokens,
@@ -229,18 +229,20 @@ void MeasureConfig::describe(JsonFields& fields) {
 }
 
 void Comparison::describe(JsonFields& fields) {
-  fields.required("base", base, {.meaning = "config file that the variants change, from the folder of this file"});
+  fields.required("base", base,
+                  {.meaning = "config file that the variants change; its path begins at the folder of this file"});
   fields.required("variants", variants,
-                  {.meaning = "ways of training, two or more; the first is what the others are compared with"});
-  fields.required("budget", budget, {.meaning = "what every run may spend, in place of training.max_step"});
-  fields.optional("seeds", seeds, {.meaning = "a run of every variant from each", .minimum = 0});
-  fields.optional("learning_rates", learning_rates,
-                  {.meaning = "tried for every variant from the first seed, of which it takes the one with the lowest "
-                              "loss on evaluation.split, or on marked data the most right answers; none: optimizer.lr",
-                   .above = 0});
+                  {.meaning = "ways of training, two or more. The others are compared with the first, the baseline"});
+  fields.required("budget", budget, {.meaning = "what every run may spend. It replaces training.max_step"});
+  fields.optional("seeds", seeds, {.meaning = "seeds; every variant has a run from each", .minimum = 0});
+  fields.optional(
+      "learning_rates", learning_rates,
+      {.meaning = "learning rates to try for every variant from the first seed. Its runs take the one with the lowest "
+                  "loss on evaluation.split, or on marked data with the most right answers; default: optimizer.lr",
+       .above = 0});
   fields.optional("may_differ", may_differ,
                   {.meaning = "keys of data and evaluation in which variants may differ, such as data.path"});
-  fields.optional("measure", measure, {.meaning = "what the trained models are measured by"});
+  fields.optional("measure", measure, {.meaning = "how to measure the trained models"});
 }
 
 Comparison load_comparison(const std::filesystem::path& path) {

@@ -18,9 +18,10 @@ enum class BudgetKind : uint8_t { kTokens, kFlops, kSeconds };
 inline const auto& table_of(BudgetKind) {
   using enum BudgetKind;
   static constexpr ChoiceTable<BudgetKind, 3> kTable(
-      {{kTokens, "tokens", "as many of each variant"},
-       {kFlops, "flops", "as many operations, forward and backward, by the formulas of each variant's model"},
-       {kSeconds, "seconds", "as many seconds in steps, by how long a step took where it was timed first"}});
+      {{kTokens, "tokens", "the same number of tokens"},
+       {kFlops, "flops",
+        "the same number of operations, forward and backward, by the formulas of each variant's model"},
+       {kSeconds, "seconds", "the same seconds in steps, by the step time that is measured first"}});
   return kTable;
 }
 

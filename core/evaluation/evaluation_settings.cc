@@ -55,55 +55,55 @@ void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("checkpoint", checkpoint,
                   {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
   fields.optional("data", data,
-                  {.meaning = "directory of the prepared dataset; none: that which the run was trained on",
+                  {.meaning = "directory of the prepared dataset; default: the one that the run was trained on",
                    .flag = {.value = "DIR"}});
   fields.optional("split", split, {.meaning = "split to score"});
   describe_streams(fields, batch_size);
   describe_lengths(fields, tgt_len, mem_len);
   describe_use(fields, clamp_len, same_length, set);
   fields.optional("max_tokens", max_tokens,
-                  {.meaning = "score no more than so many, rounded up to whole segments of all streams without a "
-                              "warm-up; 0: the whole split",
+                  {.meaning = "score at most this many tokens, without warm_up rounded up to whole segments of all "
+                              "streams; 0: the whole split",
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kMostTokens});
   fields.optional("warm_up", warm_up,
-                  {.meaning = "score every token once, each stream but the first after reading so many tokens before "
-                              "its own: a number, or auto for as many as its losses depend on; empty: cut the split "
-                              "into blocks, each from empty memory, as the published codes do"});
+                  {.meaning = "score every token once. Each stream except the first begins by reading this many tokens "
+                              "before its own: a number, or auto for as many as its losses depend on; empty: cut the "
+                              "split into blocks that each start from empty memory, as the published codes do"});
   fields.optional(
       "memory", memory,
-      {.meaning = "what is kept of earlier segments: kv_cache, their keys and values, made and placed once, "
-                  "or as_trained, what model.memory.kind says, slower, and of hidden states smaller; the "
-                  "same numbers up to rounding; models with a global stream have as_trained alone"});
+      {.meaning = "what to keep of earlier segments. kv_cache: their keys and values, made and placed once. "
+                  "as_trained: what model.memory.kind says, which is slower, but for hidden states smaller. Both give "
+                  "the same numbers up to rounding. Models with a global stream only have as_trained"});
   fields.optional(
       "document_boundary", document_boundary,
-      {.meaning = "text, or numbers of ready-made tokens, behind which another document begins; each is "
-                  "read from empty memory; escapes such as \\n, \\t and \\x1e are read; empty: the split is one "
-                  "text"});
+      {.meaning =
+           "text, or numbers of ready-made tokens, after which a new document begins. Each document is read from empty "
+           "memory. Escapes such as \\n, \\t and \\x1e are understood; empty: the split is one text"});
   fields.optional("recompute", recompute,
-                  {.meaning = "windows of tgt_len tokens without memory, each recomputed, as memoryless models are "
-                              "evaluated"});
+                  {.meaning = "use no memory, but recompute a window of tgt_len tokens at every stride, as memoryless "
+                              "models are evaluated"});
   fields.optional("stride", stride,
-                  {.meaning = "recompute: tokens from one window to the next, and scored in each",
+                  {.meaning = "recompute: tokens from one window to the next; each window scores this many",
                    .unit = "tokens",
                    .minimum = 1,
                    .maximum = kLongest});
   fields.optional("per_token", per_token,
-                  {.meaning = "also write the loss of every token, a file for each result (HDF5: nll, targets [n], by "
-                              "position in the split)"});
+                  {.meaning = "also write the loss of every token, one file for each result (HDF5: nll and targets "
+                              "[n], by position in the split)"});
   fields.optional(
       "attention", attention,
-      {.meaning = "also tell how much of its attention every layer gives to what it remembers, by age, in "
-                  "whole segments that find their memory full; with what training keeps of earlier segments, whatever "
-                  "memory says"});
+      {.meaning =
+           "also report how much of its attention every layer gives to its memory, by age. It counts whole segments "
+           "that find their memory full, and keeps of earlier segments what training keeps, whatever memory says"});
   fields.optional("output", output,
-                  {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv; "
-                              "replaced as a whole when it holds an evaluation",
+                  {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv. If "
+                              "it holds an evaluation, it is replaced as a whole",
                    .flag = {.value = "DIR"}});
   fields.optional("name", name,
-                  {.meaning = "the same, as RUN/evaluations/NAME of the checkpoint's run; without output and name the "
-                              "settings make one there, eval-SPLIT-..."});
+                  {.meaning = "name of the result, which goes to RUN/evaluations/NAME of the checkpoint's run. Without "
+                              "output and name, the settings make the name: eval-SPLIT-..."});
   describe_compute(fields, device, precision, threads);
 }
 
