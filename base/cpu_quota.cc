@@ -63,7 +63,7 @@ std::string complaint_of_threads(int threads, std::string_view key, int64_t aske
       "other; {}",
       asked > 0 ? key : "OMP_NUM_THREADS", threads, count, count == 1 ? "" : "s",
       is_quota ? ", by the quota of its control group" : "",
-      asked > 0 ? "0 takes as many as it may use" : "without it as many are taken as it may use");
+      asked > 0 ? "0 uses as many threads as processors" : "unset it to use as many threads as processors");
 }
 
 }  // namespace segue

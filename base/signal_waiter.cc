@@ -20,7 +20,7 @@ namespace segue {
 
 SignalWaiter::SignalWaiter(const sigset_t& signals, std::function<void(int signal)> heard)
     : signals_(::signalfd(-1, &signals, SFD_CLOEXEC)), end_(::eventfd(0, EFD_CLOEXEC)), heard_(std::move(heard)) {
-  if (signals_ < 0 || end_ < 0) throw FileError("signals: cannot open what to wait for them with; raise ulimit -n");
+  if (signals_ < 0 || end_ < 0) throw FileError("signals: cannot open a descriptor to wait for them; raise ulimit -n");
   pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
   thread_ = std::thread([this] { wait(); });
 }

@@ -121,7 +121,7 @@ std::string describe(const Dataset& dataset) {
 
 std::string describe_unknown(const SplitInfo& split) {
   if (split.unknown == 0) return "";
-  return fmt::format("{:.3g} % of its tokens are unknown, and no bits say what they stand for",
+  return fmt::format("{:.3g} % of its tokens are unknown, and the loss does not count what they stand for",
                      100.0 * static_cast<double>(split.unknown) / static_cast<double>(split.tokens));
 }
 

@@ -110,7 +110,7 @@ std::vector<int32_t> boundary_tokens(const Dataset& dataset, const std::string& 
   if (tokenizer == nullptr) return parse_tokens(dataset, boundary);
   const std::optional<std::string> text = unescaped(boundary);
   if (!text)
-    throw DataError(R"({}: document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
+    throw DataError(R"({}: document_boundary: expected two hexadecimal digits after each "\x", found "{}")",
                     dataset.directory().string(), boundary);
   const TokensAlone alone = tokens_alone(*tokenizer, *text, kBoundaryName);
   if (alone.unknown > 0)

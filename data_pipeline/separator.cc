@@ -60,7 +60,7 @@ std::optional<std::string> separator_of_text(const PrepareOptions& options) {
   if (!options.separator_text) return std::nullopt;
   std::optional<std::string> text = unescaped(*options.separator_text);
   if (!text)
-    throw UsageError(R"(--separator: expected two hexadecimal digits behind each "\x", found {})",
+    throw UsageError(R"(--separator: expected two hexadecimal digits after each "\x", found {})",
                      describe_json(Json(*options.separator_text)));
   if (text->empty()) throw UsageError("--separator: expected a byte, a token or text, found an empty text");
   return text;

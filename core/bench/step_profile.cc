@@ -121,12 +121,13 @@ std::string format_row(const ProfileRow& row, const StepProfile& profile, const 
 
 std::string format_profile(const StepProfile& profile, const Ceilings& ceilings) {
   std::string text = fmt::format(
-      "\nWhere the time goes, of the faster half of the steps ({}). The roof of products is the peak, of all "
-      "else the copies:\nthe bytes of activations or parameters that it goes through, above 100% where "
-      "caches hold them.\n{}\n{:<34}{:>7}{:>11}{:>10}{:>20}{:>9}\n",
+      "\nWhere the time goes, in the faster half of the steps ({}). The roof of products is the peak. The roof of all\n"
+      "else is copying the bytes of activations or parameters that it goes through: above 100% where caches hold "
+      "them.\n"
+      "{}\n{:<34}{:>7}{:>11}{:>10}{:>20}{:>9}\n",
       profile.steps,
       profile.by_events
-          ? "Operations are queued one by one, not as a graph: where the GPU waits for the host, that counts.\n"
+          ? "Operations are queued one by one, not as a graph, so the time that the GPU waits for the host counts.\n"
           : "",
       "", "calls", "ms a step", "of step", "rate        ", "of roof");
   for (const ProfileRow& row : profile.rows) text += format_row(row, profile, ceilings);

@@ -144,8 +144,8 @@ std::string none_of(size_t checkpoints) {
 std::string choice_of(const CheckpointStore& store, int64_t taken, const fs::path& named) {
   const std::optional<int64_t> best = store.best();
   if (!best || *best == taken) return {};
-  return fmt::format("taking the newest checkpoint, of step {}; the one that evaluated best, of step {}, is {}", taken,
-                     *best, shell_word((named / kBestName).string()));
+  return fmt::format("taking the newest checkpoint, of step {}; the one with the best evaluation, of step {}, is {}",
+                     taken, *best, shell_word((named / kBestName).string()));
 }
 
 // `named` is the directory as a person has named it.
@@ -273,7 +273,7 @@ Checkpoint CheckpointStore::open(int64_t step) const {
   } catch (const CheckpointError& error) {
     const IntactCheckpoint other = newest_intact_but(*this, step);
     if (!other.checkpoint) throw CheckpointError("{}; no other checkpoint of the run is intact", error.what());
-    throw CheckpointError("{}; the newest intact other checkpoint is {}, which `segue train --resume` goes on from",
+    throw CheckpointError("{}; the newest intact other checkpoint is {}, which `segue train --resume` continues from",
                           error.what(), other.checkpoint->directory().string());
   }
 }

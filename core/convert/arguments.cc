@@ -322,7 +322,7 @@ ForeignArguments parse_arguments(WeightFormat format, std::string_view text, std
   check_supported(document, source);
   if (document.tgt_len == 0) {
     document.tgt_len = kUsualTgtLen;
-    notes.push_back(fmt::format("{}: has no tgt_len; {} stands for it", source, kUsualTgtLen));
+    notes.push_back(fmt::format("{}: has no tgt_len; {} is used", source, kUsualTgtLen));
   }
   fill_tie_projs(document, json.contains("tie_projs"), source);
   if (format == WeightFormat::kTransformerXlTf) check_tensorflow(document, source);

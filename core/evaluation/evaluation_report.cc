@@ -327,7 +327,7 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
   if (!common.empty()) text += fmt::format("{}.\n", common);
   const bool trained = is_trained(evaluation, evaluation["results"][baseline]);
   return text + (trained ? "The baseline has the lengths of training.\n" : "") +
-         "± is half of a 95 % interval, in nats; of a difference it is narrow, as both met\nthe same text.\n";
+         "± is half of a 95 % interval, in nats. For a difference it is narrow, since both\nread the same text.\n";
 }
 
 std::string share_text(const OrderedJson& line) {

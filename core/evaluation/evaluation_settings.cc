@@ -129,10 +129,10 @@ void check_settings(const EvaluationSettings& settings) {
   check_overrides(settings);
   if (!settings.document_boundary.empty()) {
     if (!unescaped(settings.document_boundary))
-      throw ConfigError(R"({}: expected two hexadecimal digits behind each "\x", found "{}")",
+      throw ConfigError(R"({}: expected two hexadecimal digits after each "\x", found "{}")",
                         called("document_boundary"), settings.document_boundary);
     if (!settings.warm_up.empty()) refuse_both("document_boundary", "warm_up", "documents begin with empty memory");
-    if (settings.recompute) refuse_both("document_boundary", "recompute", "windows do not heed documents");
+    if (settings.recompute) refuse_both("document_boundary", "recompute", "windows ignore documents");
   }
   if (!settings.recompute && settings.stride != EvaluationSettings{}.stride)
     throw ConfigError("{}: expected none without {}, which alone has windows; found {}", called("stride"),

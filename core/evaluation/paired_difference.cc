@@ -172,8 +172,9 @@ std::string describe_right_answers(const OrderedJson& comparison) {
 }
 
 constexpr const char* kMeaning =
-    "± is half of a 95 % interval; of a difference it is narrow, as both met the same text. It is of the text, not of "
-    "training: it does not say how far models of other seeds would lie apart.";
+    "± is half of a 95 % interval. For a difference it is narrow, since both read the same text. It covers the choice "
+    "of "
+    "text, not of the seed: models of other seeds may differ by more.";
 constexpr int64_t kColumns = 80;
 
 }  // namespace

@@ -27,7 +27,7 @@ StoredModel next_token_model(const Checkpoint& checkpoint) {
   StoredModel stored = read_model(checkpoint);
   if (stored.model.objective.is_masked())
     throw CheckpointError(
-        R"({}: model.objective.kind: expected "next_token" to write text or to tell the losses of one, found "masked", )"
+        R"({}: model.objective.kind: expected "next_token" to generate or score text, found "masked", )"
         "which predicts tokens from both sides; segue eval tells its loss",
         checkpoint.directory().string());
   return stored;
@@ -47,10 +47,9 @@ TextModel::TextModel(const Checkpoint& checkpoint, const ModelOptions& options, 
       parameters_(model_.parameter_specs(), compute_of(stored_.model, options.precision, queue_.device())),
       arena_(queue_.device()) {
   if (tokenizer_ == nullptr)
-    throw CheckpointError(
-        "{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written{}",
-        checkpoint.directory().string(),
-        stored_.tokenizer.empty() ? "; segue import gives weights one, of --data or --tokenizer" : "");
+    throw CheckpointError("{}: expected a tokenizer in the checkpoint, found none: text cannot be read or written{}",
+                          checkpoint.directory().string(),
+                          stored_.tokenizer.empty() ? "; segue import adds one with --data or --tokenizer" : "");
   read_weights(checkpoint, parameters_);
 }
 

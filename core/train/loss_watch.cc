@@ -26,8 +26,8 @@ std::optional<std::string> LossWatch::take(int64_t step, double loss) {
   if (above_ < kLong || has_warned_) return std::nullopt;
   has_warned_ = true;
   return fmt::format(
-      "the loss has been above {:.3f} since step {}, now {:.4g}: guessing all tokens alike costs {:.3f}; "
-      "lower optimizer.lr, or look at the data",
+      "the loss has been above {:.3f} since step {}, now {:.4g}: a uniform guess costs {:.3f}; lower "
+      "optimizer.lr, or look at the data",
       limit(), first_step_, loss, std::log(static_cast<double>(vocabulary_)));
 }
 
@@ -36,8 +36,8 @@ std::optional<std::string> LossWatch::at_end() const {
   const int64_t steps = std::min(steps_, kLong);
   if (2 * above <= steps) return std::nullopt;
   return fmt::format(
-      "training has failed: it ends with a loss of {:.4g}, above {:.3f} in {} of the last {} steps, where guessing all "
-      "tokens alike costs {:.3f}",
+      "training has failed: it ends with a loss of {:.4g}, above {:.3f} in {} of the last {} steps, where a uniform "
+      "guess costs {:.3f}",
       last_, limit(), above, steps, std::log(static_cast<double>(vocabulary_)));
 }
 

@@ -32,9 +32,9 @@ void Trainer::log_segments() const {
   const StageLengths last = last_lengths(config_);
   const bool has_short = std::ranges::any_of(config_.training.stages, [](auto& s) { return s.segments_per_step == 1; });
   if (associates(config_.model) && (last.segments == 1 || has_short))
-    warn(fmt::format(R"(training.{}segments_per_step: 1 with model.memory.kind = "associative", whose layers learn )"
-                     "to write through a later segment of the same step: nothing is learned of that{}",
-                     last.segments == 1 ? "" : "stages[].", last.segments == 1 ? "" : " meanwhile"));
+    warn(fmt::format(R"(training.{}segments_per_step: 1 with model.memory.kind = "associative": {}layers do not learn )"
+                     "to write, which they do only through a later segment of the same step",
+                     last.segments == 1 ? "" : "stages[].", last.segments == 1 ? "" : "meanwhile "));
   if (last.segments == 1) return;
   const std::string_view text = dataset_.split_info(config_.data.train_split).examples ? "an example" : "an epoch";
   const int64_t segments = (segments_.targets_per_text() + last.tgt_len - 1) / last.tgt_len;
@@ -59,8 +59,7 @@ void Trainer::log_evaluated_streams() const {
   if (longest > mem_len) return;
   warn(
       fmt::format("evaluation.batch_size: the longest of {} in split {} has {}, no more than the memory of {}, which "
-                  "is never full: "
-                  "lower it{}",
+                  "never fills: lower it{}",
                   counted(evaluation.batch_size, "stream"), evaluation.split, counted(longest, "token"), mem_len,
                   evaluation.max_tokens > 0 ? " or raise evaluation.max_tokens" : ""));
 }

@@ -59,7 +59,7 @@ void check_optimizer_state(const Checkpoint& checkpoint, const SafetensorsFile& 
   const std::string found = describe_state(saved.optimizer);
   if (found != expected)
     throw CheckpointError(
-        "{}: expected the state of optimizer {}, found that of {}; start anew from these weights "
+        "{}: expected the state of optimizer {}, found that of {}; start a new run from these weights "
         "with training.init_from",
         moments.source(), expected, found);
 }

@@ -371,7 +371,7 @@ void run_exchange_as_rank(const ExchangeOptions& options, const Config& config, 
                   {"tgt_len", config.training.tgt_len},
                   {"mem_len", config.model.mem_len}});
   report(options, result, setting);
-  fmt::print("\nOf the sums a step waited for {:.0f}% afterwards, {:.0f}% meanwhile.\n",
+  fmt::print("\nA step waited for {:.0f}% of the sums after the backward pass, for {:.0f}% during it.\n",
              100.0 * bench.exposed_afterwards, 100.0 * bench.exposed_meanwhile);
 }
 

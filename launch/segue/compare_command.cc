@@ -165,7 +165,7 @@ void check_begun(const Plan& plan) {
     if (!path_exists(path)) continue;
     const std::vector<std::string> differences = diff_configs(load_config(path), run.config);
     if (!differences.empty())
-      throw ConfigError("{}: begun with another base, variant, budget or --set: {}; name another --output",
+      throw ConfigError("{}: was begun with another base, variant, budget or --set: {}; name another --output",
                         path.string(), fmt::join(differences, "; "));
   }
   const std::filesystem::path path = plan.directory / "measure.json";
@@ -173,7 +173,7 @@ void check_begun(const Plan& plan) {
   const std::string found = read_file(path);
   const std::string wanted = format_json(write_fields(plan.comparison.measure));
   if (found != wanted)
-    throw ConfigError("{}: begun with another measure; expected {}, found {}; name another --output", path.string(),
+    throw ConfigError("{}: was begun with another measure: expected {}, found {}; name another --output", path.string(),
                       write_fields(plan.comparison.measure).dump(), OrderedJson::parse(found).dump());
 }
 
@@ -408,7 +408,7 @@ class Runner {
   void note_divergence(const ComparedRun& run, const std::string& command) const {
     const std::filesystem::path directory = plan_.directory / run.directory();
     write_file_atomically(directory / kDivergedFile, format_json({{"command", command}}));
-    if (!options_.quiet) fmt::print(stderr, "{} diverged, as the comparison will tell\n", run.name());
+    if (!options_.quiet) fmt::print(stderr, "{} diverged; the comparison will say so\n", run.name());
   }
 
   std::string command() const {

@@ -55,7 +55,7 @@ std::string describe_training(const Config& config, const std::vector<RankPlace>
   if (ranks > 1)
     text += fmt::format("\nEach rank sends {} a step, in {}{}.\n", human_bytes(plan.bytes_sent),
                         buckets_text(plan.buckets, config.training.bucket_mb),
-                        config.optimizer.shard ? ", and gets back the weights that others have updated" : "");
+                        config.optimizer.shard ? ", and receives the weights that others have updated" : "");
   if (device.is_cuda()) return text;
   const std::string complaint = complaint_of_memory(bytes_of_first_host(plan, places), remedy_for_memory(config));
   if (!complaint.empty()) text += fmt::format("\nTraining takes {}.\n", complaint);

@@ -85,7 +85,9 @@ void add_effective_context_command(CLI::App& app) {
         read_flags(given, options);
         run(*models, options);
       });
-  command.add_option("--model", *models, "A name, and a file of losses for each context; for every model")
+  command
+      .add_option("--model", *models,
+                  "A model: its name, and a file of losses for each context. Repeat the flag for every model")
       ->required()
       ->expected(1, -1);
 }

@@ -125,7 +125,7 @@ class ResultFiles {
     return true;
   } catch (const FileError& error) {
     if (is_asked_for_) throw;
-    logger_.warn("the result is printed alone: {}", error.what());
+    logger_.warn("the result is printed, but not saved: {}", error.what());
     return false;
   }
 
@@ -192,12 +192,12 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
 
   if (job.is_first() && evaluation.documents() == 1)
     logger->warn(
-        "{}: split {} is one document: {} stands at its end alone, and divides nothing; name another text, or none",
+        "{}: split {} is one document: {} stands only at its end, and divides nothing; name another text, or none",
         settings.called("document_boundary"), settings.split, describe_json(Json(settings.document_boundary)));
 
   if (const auto unfilled = evaluation.unfilled_memory(); job.is_first() && unfilled)
     logger->warn(
-        "split {}: the longest of {} streams has {} tokens, no more than the memory of {}, which is never full: lower "
+        "split {}: the longest of {} streams has {} tokens, no more than the memory of {}, which never fills: lower "
         "{}{}",
         settings.split, settings.batch_size, unfilled->stream, unfilled->mem_len, settings.called("batch_size"),
         settings.max_tokens > 0 ? " or raise " + settings.called("max_tokens") : "");

@@ -100,7 +100,7 @@ class FlagReader : public JsonFields {
     const bool is_number = error == std::errc() && parsed == end && std::isfinite(static_cast<double>(read));
     if (!is_number || !is_in_range(static_cast<double>(read), info))
       fail(expected_number(kind, info),
-           element_ > 0 && path_exists(word()) ? "; a file without a flag comes before a list of numbers" : "");
+           element_ > 0 && path_exists(word()) ? "; put a file without a flag before a list of numbers" : "");
     value = read;
   }
 

@@ -213,7 +213,7 @@ std::string describe_score(const SurprisalSums& sums, const std::optional<Unknow
 void check_scored(const SurprisalSums& sums, const SourcedText& text) {
   if (!sums.any_scored())
     throw DataError(
-        "{}: expected text that can be scored, found {} alone, before which nothing comes: --prompt gives it a context",
+        "{}: expected text that can be scored, found only {}, with nothing before it: give it a context with --prompt",
         text.source, sums.words.count > 0 ? "a word" : "white space");
 }
 
@@ -277,7 +277,7 @@ GenerateOptions resolve(const GenerateOptions& given) {
   GenerateOptions options = given;
   const std::optional<std::string> stop = unescaped(given.generation.stop);
   if (!stop)
-    throw UsageError(R"(--stop: expected two hexadecimal digits behind each "\x", found "{}")", given.generation.stop);
+    throw UsageError(R"(--stop: expected two hexadecimal digits after each "\x", found "{}")", given.generation.stop);
   options.generation.stop = *stop;
   return options;
 }

@@ -110,8 +110,8 @@ void find_dataset(DataConfig& data, const RunDirectory& run) {
   if (last.empty() || last == data.path) return;
   if (!path_exists(last))
     throw DataError(
-        "data.path: expected a dataset, found nothing at {}, nor at {}, where {} last had it; --set data.path=DIR says "
-        "where it is now",
+        "data.path: expected a dataset, found nothing at {}, nor at {}, where {} last had it; say "
+        "where it is now with --set data.path=DIR",
         data.path, last, run.path().string());
   data.path = last;
 }
@@ -137,7 +137,7 @@ void tell_learning_rate(const Config& before, const Config& now, const Checkpoin
   const int64_t next = state.step + 1;
   if (state.step == 0 || next > now.training.max_step) return;
   const auto rate = [&](const Config& config, int64_t step) { return learning_rate(config, step, state.plateau); };
-  logger.warn("learning rate: {:.4g} at step {}, {:.4g} at step {}; before these changes it was to be {:.4g}",
+  logger.warn("learning rate: {:.4g} at step {}, {:.4g} at step {}; without these changes it would be {:.4g}",
               rate(before, state.step), state.step, rate(now, next), next, rate(before, next));
 }
 
@@ -164,7 +164,7 @@ void check_differences(const Config& config, const Checkpoint& checkpoint, const
     }
     if (!job.is_first()) continue;
     if (is_over(checkpoint, config)) {
-      logger.warn("training is over, at step {}: {} changes no weights", checkpoint.step(), difference);
+      logger.warn("training has ended at step {}: {} changes no weights", checkpoint.step(), difference);
     } else {
       logger.warn("resumed with {}", difference);
     }
@@ -330,7 +330,7 @@ void check_plan(const TrainOptions& options, const RunDirectory& run, const Conf
   double missing = config.data.vocab_size > 0 && !path_exists(config.data.path) ? 1.0 : 0.0;
   job.sum({&missing, 1});
   if (missing > 0.0) {
-    if (job.is_first()) logger.warn("data.path: {} is not there, and was not checked", config.data.path);
+    if (job.is_first()) logger.warn("data.path: nothing is at {}, so the dataset was not checked", config.data.path);
     return;
   }
   const Dataset dataset = dataset_of(config.data);
@@ -385,8 +385,7 @@ TrainingOutcome train_on_device(const TrainOptions& options, RunDirectory& run, 
   const bool replaces_run = job.is_first() && !options.resume && run.is_begun();
   const bool keeps_config = origin.resumed && is_over(*origin.resumed, config) && path_exists(run.config());
   if (job.is_first() && !keeps_config) run.begin(config, options.resume);
-  if (replaces_run)
-    logger.warn("{}: takes the place of a run that ended before its first checkpoint", run.path().string());
+  if (replaces_run) logger.warn("{}: replaces a run that ended before its first checkpoint", run.path().string());
 
   logger.info("run {}, {}", run.path().string(), where_it_runs(rank.queue));
   if (const std::string advice = advice_to_stop(); !advice.empty()) logger.info("{}", advice);
@@ -452,7 +451,7 @@ void run_train(const TrainOptions& given) {
     });
     if (outcome == TrainingOutcome::kStopped) {
       const bool is_saved = run.checkpoints().newest().has_value();
-      stopped = fmt::format("{}; go on with: {}", is_saved ? "stopped and saved" : "stopped before the first step",
+      stopped = fmt::format("{}; continue with: {}", is_saved ? "stopped and saved" : "stopped before the first step",
                             resuming_command(run.path()));
       say_for_all(*job, stopped);
     }

@@ -57,7 +57,7 @@ std::string describe_count(const CLI::App& command, std::string_view what) {
       return fmt::format("{}: expected {}, found {}", name, most == 1 ? "it once" : fmt::format("{} at most", most),
                          option->count());
     if (option->get_type_size() > 0)
-      return fmt::format("{}: expected {} behind it, found nothing", name, option->get_type_name());
+      return fmt::format("{}: expected {} after it, found nothing", name, option->get_type_name());
   }
   return {};
 }
@@ -111,7 +111,7 @@ std::string hint_at_flag(const CLI::App& command, const std::string& name, const
   const std::string key = key_of_flag(name);
   for (const CLI::Option* option : command.get_options())
     if (option->get_positional() && option->get_name(true) == key)
-      return fmt::format("; it goes without a flag, as in: {} {}", full_name(command), option->get_type_name());
+      return fmt::format("; give it without a flag, as in: {} {}", full_name(command), option->get_type_name());
   std::vector<std::string> keys(flags.size());
   std::transform(flags.begin(), flags.end(), keys.begin(), key_of_flag);
   if (auto meant = meant_by_others(key, keys)) {
@@ -131,7 +131,7 @@ std::string describe_unknown_flag(const CLI::App& command, const std::string& pl
   const std::vector<std::string> flags = flags_of(command);
   const auto is_known = [&flags](const std::string& flag) { return std::ranges::find(flags, flag) != flags.end(); };
   if (is_known(name))
-    return fmt::format("{}{}: expected behind the command, as in: {} {}", place, name, full_name(command), name);
+    return fmt::format("{}{}: expected after the command, as in: {} {}", place, name, full_name(command), name);
   const std::string renamed = flag_of_key(std::string(renamed_key(key_of_flag(name))));
   if (is_known(renamed)) return fmt::format("{}{}: renamed to {}", place, name, renamed);
   return fmt::format("{}unknown flag {}{}", place, name, hint_at_flag(command, name, flags));
@@ -213,7 +213,7 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   if (is(CLI::ExitCodes::ArgumentMismatch)) what = describe_count(*innermost(app), error.what());
   if (is(CLI::ExitCodes::ExcludesError) || is(CLI::ExitCodes::RequiresError)) what = describe_pair(error.what());
   if (what.empty()) what = error.what();
-  return "segue: " + visible_line(what) + "; --help tells what there is\n";
+  return "segue: " + visible_line(what) + "; see --help\n";
 }
 
 }  // namespace segue

@@ -56,11 +56,11 @@ TEST(UsableProcessors, AreNotSharedByMoreThreadsWithoutAWord) {
   EXPECT_EQ(complaint_of_threads(2, "training.threads", 2, two), "");
   EXPECT_EQ(complaint_of_threads(8, "training.threads", 8, two),
             "training.threads: 8 threads, but this process may use 2 processors: threads that share one wait for each "
-            "other; 0 takes as many as it may use");
+            "other; 0 uses as many threads as processors");
   EXPECT_EQ(
       complaint_of_threads(3, "--threads", 0, {.affinity = 64, .quota = 1}),
       "OMP_NUM_THREADS: 3 threads, but this process may use 1 processor, by the quota of its control group: threads "
-      "that share one wait for each other; without it as many are taken as it may use");
+      "that share one wait for each other; unset it to use as many threads as processors");
   EXPECT_EQ(complaint_of_threads(4, "--threads", 4, {.affinity = 4, .quota = 8}), "");
   EXPECT_GE(usable_processors().count(), 1);
 }

@@ -89,10 +89,10 @@ def test_command_line(program):
             (("",), 'unknown command ""; expected one of '),
             (("help", "bench", "nothing"), "help: unknown command nothing; expected one of gemm"),
             (("bench",), "bench: expected a command, one of gemm"),
-            (("eval", "--checkpoint"), "--checkpoint: expected DIR behind it, found nothing"),
-            (("eval", "--checkpoint", "a", "--tgt-len"), "--tgt-len: expected INT behind it, found nothing"),
+            (("eval", "--checkpoint"), "--checkpoint: expected DIR after it, found nothing"),
+            (("eval", "--checkpoint", "a", "--tgt-len"), "--tgt-len: expected INT after it, found nothing"),
             (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found 2"),
-            (("train", "run.json", "--set"), "--set: expected KEY=VALUE behind it, found nothing"),
+            (("train", "run.json", "--set"), "--set: expected KEY=VALUE after it, found nothing"),
             (("inspect", "run.json", "--json", "--mask", "a.svg"), "--mask and --json: expected one of them"),
             (("inspect", "run.json", "--products"), "--products: expected --json with it"),
             (("paired-difference",), "paired-difference: expected files, as in"),
@@ -242,7 +242,7 @@ def test_resuming_with_other_keys(program):
     program.run("prepare", "--input", "text.txt", "--split", "0.8,0.1,0.1", "--shard-tokens", 1000, "--output", "shards", "--force")
     resumed = ["train", file, *schedule, "--set", "data.path=shards", "--run", "shards-run", "--resume", "--quiet"]
     _, errors = program.run(*resumed, "--set", "training.max_step=8")
-    (found,) = re.findall(r"learning rate: (\S+) at step 4, (\S+) at step 5; before these changes it was to be (\S+)\n", errors)
+    (found,) = re.findall(r"learning rate: (\S+) at step 4, (\S+) at step 5; without these changes it would be (\S+)\n", errors)
     expected = [0.01 * (1 + math.cos(math.pi * share)) / 2 for share in (3 / 4, 4 / 8, 4 / 4)]
     check(all(math.isclose(float(a), b, rel_tol=1e-3, abs_tol=1e-12) for a, b in zip(found, expected)), f"{found}, expected {expected}")
     check("schedule.eta_min" not in errors, errors)

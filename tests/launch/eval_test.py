@@ -233,7 +233,7 @@ def test_the_data_of_the_run_and_a_name(program):
 def test_streams_shorter_than_the_memory(program):
     """Whose losses with memory would be those without."""
     _, errors = program.run("eval", *given("--mem-len", "0,512", "--batch-size", 8, "--max-tokens", 100))
-    check("no more than the memory of 512, which is never full: lower --batch-size or raise --max-tokens" in errors, errors)
+    check("no more than the memory of 512, which never fills: lower --batch-size or raise --max-tokens" in errors, errors)
     _, errors = program.run("eval", *given("--mem-len", 8))
     check("never full" not in errors, errors)
 
@@ -261,7 +261,7 @@ def test_a_result_that_nobody_named_need_not_be_kept(program):
         restore = lambda: os.chmod(evaluations, 0o755)
     output, errors = program.run("eval", *given("--batch-size", 5))
     check("bits per byte" in output and "written to" not in output, output)
-    check("the result is printed alone" in errors, errors)
+    check("the result is printed, but not saved" in errors, errors)
     refused(program, FILE, "eval", *given("--batch-size", 5, "--name", "asked"), says=["evaluations"])
     restore()
 
@@ -302,7 +302,7 @@ def test_documents_begin_with_empty_memory(program):
     check(evaluate(program, *given()) and read_evaluation(program.path("evaluated"))["documents"] is None, "documents of one text")
     program.run("prepare", "--train", "text.txt", "--test", program.write("one.txt", "abc def ghi jkl\nabc#"), "--output", "one")
     told, errors = program.run("eval", "--checkpoint", "run", "--data", "one", "--batch-size", 1, "--document-boundary", "#")
-    check('split test is one document: "#" stands at its end alone' in errors and "1 document from" in told, told + errors)
+    check('split test is one document: "#" stands only at its end' in errors and "1 document from" in told, told + errors)
     refused(program, DATA, "eval", *given("--document-boundary", "#"),
             says=["document_boundary", 'found nowhere: "#"', f'what stands there: "\\n" ({documents} documents)'])
     refused(program, CONFIG, "eval", *given("--document-boundary", r"\xy"), says=["--document-boundary", "hexadecimal"])

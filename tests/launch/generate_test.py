@@ -165,7 +165,7 @@ def test_text_is_read_as_prepare_reads_it():
 
 
 def test_what_is_not_scored():
-    nothing = "found {} alone, before which nothing comes: --prompt gives it a context"
+    nothing = "found only {}, with nothing before it: give it a context with --prompt"
     for content, says in (("word", nothing.format("a word")), (" ", nothing.format("white space")), ("", "at least one token"),
                           (b"\xef\xbb\xbf", "at least one token")):
         program.write("short.txt", content)

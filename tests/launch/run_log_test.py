@@ -91,7 +91,7 @@ def test_run_that_is_over():
     texts = [open(path).read() for path in before]
     errors = train("over", config("over"), "--resume", "--set", "optimizer.lr=0.5", "--set", "training.max_step=19")
     for difference in ("optimizer.lr: 0.00025 -> 0.5", "training.max_step: 20 -> 19"):
-        check(f"training is over, at step 20: {difference} changes no weights" in errors, errors)
+        check(f"training has ended at step 20: {difference} changes no weights" in errors, errors)
     check([open(path).read() for path in before] == texts, "the config or the metrics of a run that is over changed")
 
 
@@ -103,7 +103,7 @@ def test_unknown_words():
         program.run("prepare", "--tokenizer", "word", "--min-count", least, "--train", "words.txt", "--valid", "words.txt",
                     "--output", f"words-{least}")
         file = config(f"words-{least}", data={"path": f"words-{least}"}, training={"max_step": 1})
-        says = f'words-{least}: split "valid": 53.8 % of its tokens are unknown, and no bits say what they stand for'
+        says = f'words-{least}: split "valid": 53.8 % of its tokens are unknown, and the loss does not count what they stand for'
         check(train(f"run-{least}", file).count(says) == warned, f"training on words-{least}")
         _, errors = program.run("eval", "--checkpoint", f"run-{least}", "--data", f"words-{least}", "--split", "valid", "--quiet")
         check(errors.count(says) == warned, f"evaluation on words-{least}: {errors}")
@@ -113,7 +113,7 @@ def test_evaluation_of_short_streams():
     """Streams that end before the memory is full are told once, before they are trained towards."""
     memory = {**TINY_MODEL, "mem_len": 500}
     errors = train("short", config("short", model=memory, training={"max_step": 1}))
-    check(errors.count("no more than the memory of 500, which is never full: lower it") == 1, errors)
+    check(errors.count("no more than the memory of 500, which never fills: lower it") == 1, errors)
     errors = train("long", config("long", training={"max_step": 1}))
     check("never full" not in errors, errors)
 
@@ -150,7 +150,7 @@ def test_failed_training():
     wild = config("wild", training={"max_step": 150, "log_interval": 5, "report": True}, evaluation={"interval": 0},
                   optimizer={"kind": "adam", "lr": 1000.0})
     errors = train("wild", wild)
-    check(errors.count("guessing all tokens alike costs 5.545; lower") == 1, errors)
+    check(errors.count("a uniform guess costs 5.545; lower") == 1, errors)
     check(errors.count("training has failed: it ends with a loss of") == 1, errors)
     with open(program.path("wild", "report.html"), encoding="utf-8") as file:
         check("wild has failed: its training loss is" in file.read(), "the page says nothing")

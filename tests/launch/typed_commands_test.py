@@ -42,7 +42,7 @@ def test_answers(program):
             (("train", "run"),
              "run: expected a config file, found a run; continue it with: segue train --run run --resume"),
             (("train", "--config", "run.json"),
-             "train: unknown flag --config; it goes without a flag, as in: segue train FILE"),
+             "train: unknown flag --config; give it without a flag, as in: segue train FILE"),
             (("train", "run.json", "--lr", 0.1),
              "unknown flag --lr; it is a key of the config: --set optimizer.lr=VALUE"),
             (("train", "run.json", "--learning-rate=1"), "it is a key of the config: --set optimizer.lr=VALUE"),
@@ -50,7 +50,7 @@ def test_answers(program):
             (("train", "run.json", "--output-dir", "r1"), "unknown flag --output-dir; did you mean --run?"),
             (("train", "run.json", "--frobnicate"), "train: unknown flag --frobnicate; --help"),
             (("--quiet", "train", "run.json"),
-             "train: --quiet: expected behind the command, as in: segue train --quiet"),
+             "train: --quiet: expected after the command, as in: segue train --quiet"),
             (("train", "--set", "seed=1", "model.mem_len=2", "run.json"),
              "train: model.mem_len=2: expected --set before each KEY=VALUE, as in: --set model.mem_len=2"),
             (("train", "--set", "seed=1", "seed=2"), "train: seed=2: expected --set before each KEY=VALUE"),
@@ -134,13 +134,13 @@ def test_best_is_told(program):
     program.run("train", file, "--run", "best", "--set", "schedule.kind=constant")
     os.remove(program.path("best", "checkpoints", "best"))
     os.symlink("step-00000002", program.path("best", "checkpoints", "best"))
-    words = "of step 4; the one that evaluated best, of step 2, is best/checkpoints/best"
+    words = "of step 4; the one with the best evaluation, of step 2, is best/checkpoints/best"
     for arguments in (("eval", "best", "--data", "text"), ("generate", "best", "ab", "--tokens", 1),
                       ("export", "best", "--output", "exported.safetensors")):
         _, errors = program.run(*arguments)
         check(words in errors, f"{arguments}: {errors}")
     _, errors = program.run("eval", "best/checkpoints/best", "--data", "text")
-    check("evaluated best" not in errors, errors)
+    check("the best evaluation" not in errors, errors)
 
 
 def test_a_run_without_a_checkpoint_leaves_its_name(program):
@@ -149,7 +149,7 @@ def test_a_run_without_a_checkpoint_leaves_its_name(program):
     program.run("train", file, "--run", "name", "--set", "model.init.init_std=1e25", expect=10)
     check(len(metrics(program.path("name"))) < 4, "nothing failed")
     _, errors = program.run("train", file, "--run", "name")
-    check("name: takes the place of a run that ended before its first checkpoint" in errors, errors)
+    check("name: replaces a run that ended before its first checkpoint" in errors, errors)
     with open(program.path("name", "sessions.jsonl")) as sessions:
         check(len(sessions.readlines()) == 1, "a session of the run before")
     check([line["step"] for line in metrics(program.path("name"))] == [1, 2, 3, 4], "metrics of the run before")

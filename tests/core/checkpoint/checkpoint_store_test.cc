@@ -210,7 +210,7 @@ TEST_F(CheckpointStoreTest, DamageIsReportedWithTheNewestIntactOther) {
   const std::string complaint = message_of<CheckpointError>([&] { store_.open(120); });
   EXPECT_THAT(complaint, HasSubstr("step-00000120/weights.safetensors: damaged: expected "));
   EXPECT_THAT(complaint, HasSubstr("; the newest intact other checkpoint is " + store_.path_of(100).string() +
-                                   ", which `segue train --resume` goes on from"));
+                                   ", which `segue train --resume` continues from"));
 }
 
 TEST_F(CheckpointStoreTest, NewestIntactComplainsOfTheDamagedOnesItPassed) {
@@ -259,7 +259,7 @@ TEST_F(CheckpointStoreTest, SaysThatTheBestIsAnotherOne) {
   EXPECT_EQ(resolve_checkpoint(run_.path()).choice, "");
   store_.mark_best(10);
   EXPECT_EQ(resolve_checkpoint(run_.path()).choice,
-            fmt::format("taking the newest checkpoint, of step 20; the one that evaluated best, of step 10, is {}",
+            fmt::format("taking the newest checkpoint, of step 20; the one with the best evaluation, of step 10, is {}",
                         (run_ / "checkpoints/best").string()));
   EXPECT_EQ(resolve_checkpoint(run_ / "checkpoints/best").choice, "");
 }
@@ -272,7 +272,7 @@ TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
   EXPECT_EQ(found.checkpoint.step(), 10);
   EXPECT_THAT(found.complaints, ElementsAre(HasSubstr("state.json: damaged")));
   EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_ / "checkpoints/step-00000020"); }),
-              HasSubstr("step-00000010, which `segue train --resume` goes on from"));
+              HasSubstr("step-00000010, which `segue train --resume` continues from"));
 }
 
 TEST_F(CheckpointStoreTest, ResolveSaysWhatIsNotThere) {

@@ -313,7 +313,7 @@ TEST_F(OtherProgramsTest, HuggingFaceModels) {
   EXPECT_FALSE(imported.model.visibility.same_length_extra_key);
   EXPECT_EQ(imported.tgt_len, 128);
   EXPECT_THAT(imported.notes, Contains(HasSubstr(R"(passed over "a\nline\u007f", task_specific_params, torch_dtype)")));
-  EXPECT_THAT(imported.notes, Contains(HasSubstr("has no tgt_len; 128 stands for it")));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("has no tgt_len; 128 is used")));
 }
 
 TEST_F(OtherProgramsTest, HuggingFaceSharesAllProjectionsButTheFirstUnlessToldOtherwise) {

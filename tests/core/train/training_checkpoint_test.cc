@@ -188,7 +188,7 @@ TEST(SavedOptimizers, AreNotTakenForOthers) {
   }
   EXPECT_EQ(error_of_restoring(directory / "words", {"adam", {}}, {"lamb", {.kind = OptimizerKind::kLamb}}),
             "expected the state of optimizer lamb (first_moment, second_moment), found that of adam (first_moment, "
-            "second_moment); start anew from these weights with training.init_from");
+            "second_moment); start a new run from these weights with training.init_from");
   job().barrier();
 }
 
