@@ -211,7 +211,7 @@ void add_answers(Page& page, const ReportData& data) {
   page.section("answers", "Right answers");
   if (results.empty())
     return page.missing(
-        "No evaluation tells right answers yet; one comes with",
+        "No evaluation tells right answers yet; make one with",
         fmt::format("segue eval --checkpoint {} --name answers", shell_word(data.runs.front().path.string())));
   page.html(table_html(table_of(results)));
   const std::vector<TextGroup> groups = groups_of(results, false);

@@ -71,10 +71,9 @@ void add_attention(Page& page, const ReportData& data) {
         page.figure(
             {.charts = {plot_of(run, result, number)},
              .caption = fmt::format(
-                 "What share of its attention each layer of {} gives to a row of its memory, on mean over groups of "
-                 "ages "
-                 "that double, the newest row being 1. The table has the shares of whole groups; what is left falls on "
-                 "the segment itself, memory tokens among it. Memory {}, segment {} ({}).",
+                 "The share of its attention that each layer of {} gives to a row of its memory, averaged over groups "
+                 "of ages that double. The newest row has age 1. The table has the shares of whole groups. The rest "
+                 "goes to the segment itself, memory tokens included. Memory {}, segment {} ({}).",
                  run.name, human_count(result.mem_len), human_count(result.tgt_len), evaluation.name),
              .table = table_of(result)});
       }

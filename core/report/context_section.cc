@@ -109,7 +109,7 @@ void add_effective_context(Page& page, const ReportData& data) {
   }
   const EffectiveContext& context = *data.effective_context;
   if (context.models.empty() || context.ratios.empty())
-    return page.missing(data.effective_context_file + " has no models; they come with",
+    return page.missing(data.effective_context_file + " has no models; make them with",
                         effective_context_command(data.runs));
   page.figure({.charts = {bars_of(context)}, .caption = caption_of(context), .table = table_of(context)});
   const Plot gains = gains_of(context, context.ratios.front());

@@ -111,7 +111,7 @@ std::string summary_of(const ReportData& data, const LossUnit& unit) {
   if (!best) return "Nothing is logged yet.";
   const std::vector<TextGroup> groups = group_by_text(texts, unit.per_byte());
   if (groups.size() > 1)
-    return fmt::format("No loss is called the lowest, as these are of different texts: {}.",
+    return fmt::format("No loss is ranked lowest, since the losses are of different texts: {}.",
                        list_of(groups, [&](size_t i) { return judged[i]->name; }));
   // Before the first line of training it is not known how many tokens an evaluation came after.
   const std::string when = best->tokens > 0 ? fmt::format("{} tokens", with_prefix(static_cast<double>(best->tokens)))
@@ -136,9 +136,9 @@ bool has_failed(const RunData& run) {
 void warn_of_failures(Page& page, const std::vector<RunData>& runs) {
   for (const RunData& run : runs) {
     if (!has_failed(run)) continue;
-    const std::string guessing = run.vocabulary ? fmt::format(" Guessing all tokens alike costs {:.3f}.",
-                                                              std::log(static_cast<double>(*run.vocabulary)))
-                                                : "";
+    const std::string guessing =
+        run.vocabulary ? fmt::format(" A uniform guess costs {:.3f}.", std::log(static_cast<double>(*run.vocabulary)))
+                       : "";
     page.paragraph(fmt::format("{} has failed: its training loss is {:.4g} nats per token.{}", run.name,
                                run.metrics.training.back().loss, guessing));
   }

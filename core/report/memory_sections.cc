@@ -184,8 +184,8 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
                             : trained > 0     ? "without the memory that it was trained with"
                                               : "without memory";
   const std::string begin =
-      "Loss against the length of the memory. Bands: 95 % confidence of the difference to the trained length, or the "
-      "shortest where that is not among them, as all lengths of a run met the same text.";
+      "Loss against the length of the memory. Bands: 95 % confidence of the difference to the trained length, or to "
+      "the shortest if the trained one was not evaluated. All lengths of a run read the same text.";
   if (lowest == curve.results.begin()) return fmt::format("{} {} is best {}.", begin, curve.name, start);
   return fmt::format(
       "{} {} falls from {} {} to {} with {}{}.", begin, curve.name, unit.text(value_of(first, unit)), start,
@@ -224,7 +224,7 @@ void add_loss_by_memory(Page& page, const ReportData& data) {
   std::vector<LengthCurve> sweeps = curves_of(data.runs, false);
   std::erase_if(sweeps, [](const LengthCurve& curve) { return !has_several(curve); });
   if (sweeps.empty())
-    return page.missing("No evaluation has several memory lengths yet; one comes with",
+    return page.missing("No evaluation has several memory lengths yet; make one with",
                         evaluation_command(data.runs.front(), "--name memory --per-token"));
   std::vector<LengthCurve> all = curves_of(data.runs, true);
   name_curves(sweeps);

@@ -183,8 +183,8 @@ void add_figure(Page& page, const Figure& figure) {
   const Plot& plot = std::get<Plot>(figure.charts.front());
   if (tells_something(plot)) return page.figure(figure);
   page.paragraph(
-      fmt::format("{}: not drawn, as its few points have bands wider than all that lies between them. More text, or "
-                  "more streams of it (--batch-size), make them narrower.",
+      fmt::format("{}: not drawn, since the bands of its few points are wider than all differences between the points. "
+                  "More text, or more streams of it (--batch-size), makes them narrower.",
                   plot.title));
   page.details("The numbers", table_html(figure.table));
 }
@@ -207,8 +207,8 @@ Figure by_context_figure(const std::vector<PlacedResult>& results, const LossUni
   for (Series& series : plot.series) series.has_markers = true;
   return {.charts = {plot},
           .caption =
-              "Loss by how many tokens were there to attend to, while the memory filled and along each segment; "
-              "neighbours joined until they have 512 tokens; with 95 % confidence.",
+              "Loss by the number of tokens to attend to, while the memory filled and along each segment, with 95 % "
+              "confidence. Neighbours are joined until they have 512 tokens.",
           .table = table_of(results, &EvaluatedLength::by_context, "context")};
 }
 
@@ -219,7 +219,7 @@ void add_loss_by_position(Page& page, const ReportData& data) {
   const LossUnit unit = unit_of_evaluations(data.runs);
   const std::vector<PlacedResult> positions = by_position_results(data);
   if (positions.empty())
-    return page.missing("No evaluation tells the loss by position yet; one comes with",
+    return page.missing("No evaluation tells the loss by position yet; make one with",
                         evaluation_command(data.runs.front(), "--name positions"));
   const std::vector<TextGroup> groups = groups_of(positions, unit.per_byte());
   say_different(page, groups, [&](size_t i) { return positions[i].name; });

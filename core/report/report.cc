@@ -19,7 +19,7 @@ std::string time_text() { return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtim
 std::string kicker_of(const ReportOptions& options) {
   std::string written = "Training report \xC2\xB7 " + time_text();
   if (options.refresh_seconds == 0) return written;
-  return fmt::format("{} \xC2\xB7 training goes on; this page loads itself again every {} s", written,
+  return fmt::format("{} \xC2\xB7 training goes on; this page reloads itself every {} s", written,
                      options.refresh_seconds);
 }
 

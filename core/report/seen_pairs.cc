@@ -180,7 +180,7 @@ std::string count_seen_pairs(const ModelConfig& model, int64_t tokens) {
              static_cast<double>(found.pairs()), static_cast<double>(found.tiles()));
   }
   add_line("mean", "", pairs, tiles);
-  if (is_drawn) text += "where blocks are drawn: of the first head and layer; others differ a little\n";
+  if (is_drawn) text += "with random blocks, of the first head and layer; others differ a little\n";
   return text;
 }
 

@@ -147,7 +147,7 @@ void add_shaded_text(Page& page, const ReportData& data) {
     add_sample(page, run.name, *evaluation);
   }
   if (is_empty)
-    page.missing("No evaluation of a text that can be decoded is there yet; one comes with",
+    page.missing("There is no evaluation of a text that can be decoded yet; make one with",
                  evaluation_command(data.runs.front(), "--name memory --per-token"));
 }
 

@@ -209,7 +209,7 @@ void add_learning_curves(Page& page, const ReportData& data) {
   DrawnRuns runs = all_of(data);
   std::erase_if(runs, [](const DrawnRun& drawn) { return !is_begun(drawn) && !has_validation(drawn); });
   if (std::ranges::none_of(runs, is_begun))
-    return page.missing("Nothing is logged yet: lines come with", training_command(data.runs.front()));
+    return page.missing("Nothing is logged yet; train with", training_command(data.runs.front()));
   const LossUnit unit = unit_of_training(data.runs);
   std::vector<ScoredText> texts;
   for (const DrawnRun& drawn : runs) texts.push_back(judged_text(*drawn.run));
@@ -222,7 +222,7 @@ void add_learning_curves(Page& page, const ReportData& data) {
 void add_throughput(Page& page, const ReportData& data) {
   page.section("throughput", "Throughput");
   if (std::ranges::none_of(all_of(data), is_begun))
-    return page.missing("No speed is logged yet: it comes with", training_command(data.runs.front()));
+    return page.missing("No speed is logged yet; train with", training_command(data.runs.front()));
   Plot plot{.name = "throughput",
             .title = "Tokens per second over the time of training",
             .y_label = "tokens per second",

@@ -121,7 +121,7 @@ def check_different_texts(program):
     check("has the lowest loss" in summary and "different texts" not in text, summary)
     check("learning-curves.svg" in drawn and "loss-by-memory.svg" in drawn and "loss-by-memory-2.svg" not in drawn, drawn)
     summary, text, drawn = report_of(program, "one", "same", "other")
-    check(summary.startswith("No loss is called the lowest, as these are of different texts: one, same on valid of books")
+    check(summary.startswith("No loss is ranked lowest, since the losses are of different texts: one, same on valid of books")
           and f"({second})" in summary, summary)
     check({"learning-curves-2.svg", "loss-by-memory-2.svg", "loss-by-context-2.svg", "loss-by-position-2.svg"} <= drawn, drawn)
     check(text.count("Results on different texts do not compare") == 3, "the sections that say so")
