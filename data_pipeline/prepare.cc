@@ -68,8 +68,8 @@ class SplitPreparation : public TextSink {
     info_.unknown = encoder_ ? encoder_->unknown() : 0;
     if (info_.tokens < kSmallestSplit)
       throw DataError(
-          "split \"{}\": expected at least {} tokens, found {} in {} bytes of text: no line may begin where "
-          "it should (shares are cut at lines where tokens may be longer than a byte)",
+          "split \"{}\": expected at least {} tokens, found {} in {} bytes of text: shares are cut where "
+          "lines begin if tokens may be longer than a byte, and perhaps no line begins there",
           info_.name, kSmallestSplit, info_.tokens, bytes_);
   }
 

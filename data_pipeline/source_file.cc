@@ -73,7 +73,7 @@ std::string look_inside(SourceFile& file, Expected expected) {
   if (file.compression == Compression::kNone) return beginning;
   beginning = beginning_of(file);
   if (compression_of(beginning) != Compression::kNone)
-    throw DataError("{}: expected {}, found what is compressed twice", file.path.string(), words_of(expected));
+    throw DataError("{}: expected {}, found data that is compressed twice", file.path.string(), words_of(expected));
   refuse_git_lfs_pointer(beginning, file.path.string());
   return beginning;
 }
@@ -93,7 +93,7 @@ void look_at_text(SourceFile& file, const std::string& beginning, Expected expec
   if (expected == Expected::kEither && looks_binary(beginning)) {
     const std::string found = raw_tokens_of(beginning);
     refuse(name, words_of(expected),
-           "what looks like " + (found.empty() ? "neither: --format says of which width raw tokens are" : found));
+           "what looks like " + (found.empty() ? "neither: name the width of raw tokens with --format" : found));
   }
   if (!field.empty()) {
     file.is_ids = expected == Expected::kEither && is_list_in_lines(beginning, field);

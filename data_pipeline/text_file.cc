@@ -62,7 +62,7 @@ std::unique_ptr<ByteStream> unwrap(std::unique_ptr<ByteStream> stream, const std
     stream = decode_bytes(std::move(stream), compression, name, reading.reader);
     beginning = look_at(stream);
     if (compression_of(beginning) != Compression::kNone)
-      throw DataError("{}: expected text, found what is compressed twice", name);
+      throw DataError("{}: expected text, found data that is compressed twice", name);
   }
   check_text_look(beginning, name, reading.as_is_flag);
   if (beginning.starts_with(kByteOrderMark)) {

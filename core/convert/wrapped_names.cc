@@ -57,7 +57,7 @@ UnwrappedNames unwrapped_names(const std::vector<std::string>& names, const std:
   for (const std::string& name : names) {
     const auto [found, is_new] = plain.emplace(without_wrappers(name), name);
     if (!is_new)
-      throw CheckpointError("{}: tensors {} and {} are one without their wrappers", source,
+      throw CheckpointError("{}: tensors {} and {} are the same without their wrappers", source,
                             printable_line(found->second, kLongestWrappedShown),
                             printable_line(name, kLongestWrappedShown));
   }

@@ -91,8 +91,8 @@ void check_attention(const ModelConfig& model, std::string_view attention) {
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
     const VisibilityKind kind = visibility_of_layer(model, layer).kind;
     if (kind == VisibilityKind::kSparse || kind == VisibilityKind::kAdaptive)
-      throw ConfigError(R"({}: expected false with {}.kind = "{}", of which it is not known; found true)", attention,
-                        visibility_key(model, layer), name_of_choice(kind));
+      throw ConfigError(R"({}: expected false with {}.kind = "{}", whose attention by age is not measured; found true)",
+                        attention, visibility_key(model, layer), name_of_choice(kind));
   }
 }
 

@@ -38,25 +38,25 @@ enum class TaskKind : uint8_t {
 inline const auto& table_of(TaskKind /*kind*/) {
   using enum TaskKind;
   static constexpr ChoiceTable<TaskKind, 20> kTable(
-      {{kRecall, "recall", "pairs of keys and values, then every key, whose value is asked for (MQAR)"},
+      {{kRecall, "recall", "pairs of keys and values, then every key again, which asks for its value (MQAR)"},
        {kRetrieval, "retrieval", "pairs of keys and values, then one key (Schlag et al. 2021)"},
-       {kRewrite, "rewrite", "a pair a segment, then one key (remember and rewrite, ARMT)"},
-       {kCopy, "copy", "symbols, then the same once more"},
+       {kRewrite, "rewrite", "one pair in each segment, then one key (remember and rewrite, ARMT)"},
+       {kCopy, "copy", "symbols, then the same symbols again"},
        {kSelectiveCopy, "selective_copy", "symbols among filler, then the symbols alone"},
-       {kInduction, "induction", "a special token once, and at the end again: what followed it"},
-       {kNgram, "ngram", "symbols, then some that stand among them: what followed those"},
+       {kInduction, "induction", "a special token, which at the end asks what followed it"},
+       {kNgram, "ngram", "symbols, then some of them again, which ask what followed them"},
        {kRegularLanguage, "regular_language", "symbols, then what an automaton says of them, such as their parity"},
        {kVariables, "variables", "programs over a few variables, which print values (Fan et al. 2020)"},
        {kCollisions, "collisions", "particles on a grid, and where two colours last met (Sukhbaatar et al. 2021)"},
        {kInContextRecall, "in_context_recall", "keys and their values, again and again (MAD)"},
        {kNoisyRecall, "noisy_recall", "the same among noise (MAD)"},
        {kFuzzyRecall, "fuzzy_recall", "the same with keys and values of several tokens (MAD)"},
-       {kCompression, "compression", "symbols, then each by its place (adapted from MAD)"},
+       {kCompression, "compression", "symbols, then positions, which ask for their symbols (adapted from MAD)"},
        {kMemorisation, "memorisation", "keys whose values only training shows (MAD)"},
        {kPasskey, "passkey", "a number hidden in text (Mohtashami and Jaggi 2023)"},
        {kNeedles, "needles", "numbers under names, hidden in text (RULER)"},
        {kVariableTracking, "variable_tracking", "chains of assignments, hidden in text (RULER)"},
-       {kCommonWords, "common_words", "a list in which some words stand more often (RULER)"},
+       {kCommonWords, "common_words", "a list in which some words appear more often (RULER)"},
        {kFrequentWords, "frequent_words", "words whose counts fall with their rank (RULER)"}});
   return kTable;
 }
@@ -73,7 +73,7 @@ enum class RegularLanguage : uint8_t { kParity, kEvenPairs, kCycleNavigation, kM
 inline const auto& table_of(RegularLanguage /*language*/) {
   using enum RegularLanguage;
   static constexpr ChoiceTable<RegularLanguage, 4> kTable(
-      {{kParity, "parity", "whether the ones are odd in number"},
+      {{kParity, "parity", "whether the number of ones is odd"},
        {kEvenPairs, "even_pairs", "whether the last bit differs from the first"},
        {kCycleNavigation, "cycle_navigation", "where steps forward, backward and none lead on a circle of five"},
        {kModularArithmetic, "modular_arithmetic", "the value of digits, +, - and *, modulo five"}});

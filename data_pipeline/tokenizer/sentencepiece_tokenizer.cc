@@ -126,8 +126,8 @@ class PieceEncoder : public Encoder {
 
   std::string note() const override {
     if (changed_ == 0) return {};
-    return fmt::format("{} of {} lines do not come back from their pieces as they were: the model {}",
-                       human_count(changed_), human_count(lines_),
+    return fmt::format("{} of {} lines change when their pieces are joined again: the model {}", human_count(changed_),
+                       human_count(lines_),
                        pieces_.has_line_feed() ? "normalises text" : "has no piece for line feeds");
   }
 

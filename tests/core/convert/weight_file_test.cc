@@ -36,7 +36,7 @@ TEST_F(TransformerXlTest, WrappersOfModulesAreLeftOut) {
   wrapped = model;
   wrapped["_orig_mod.r_w_bias"] = model.at("r_w_bias");
   EXPECT_EQ(complaint<CheckpointError>(wrapped, original_args()),
-            "model.safetensors: tensors _orig_mod.r_w_bias and r_w_bias are one without their wrappers");
+            "model.safetensors: tensors _orig_mod.r_w_bias and r_w_bias are the same without their wrappers");
 }
 
 TEST_F(TransformerXlTest, WeightsInPartsAreNamed) {
