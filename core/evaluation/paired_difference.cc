@@ -173,8 +173,7 @@ std::string describe_right_answers(const OrderedJson& comparison) {
 
 constexpr const char* kMeaning =
     "± is half of a 95 % interval. For a difference it is narrow, since both read the same text. It covers the choice "
-    "of "
-    "text, not of the seed: models of other seeds may differ by more.";
+    "of text, not of the seed: models of other seeds may differ by more.";
 constexpr int64_t kColumns = 80;
 
 }  // namespace

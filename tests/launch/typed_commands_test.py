@@ -64,7 +64,7 @@ def test_answers(program):
             (("generate", "run"), "as in: segue generate run --prompt 'It was'"),
             (("prepare", "a b.txt"), "prepare: expected --output, as in: segue prepare 'a b.txt' --output DIR"),
             (("prepare", "--split", "0.9,0.1", "text.txt", "--output", "none"),
-             "a file without a flag comes before a list of numbers"),
+             "put a file without a flag before a list of numbers"),
             (("inspect",), "inspect: expected a path, as in: segue inspect PATH"),
             (("prepare", "text.txt", "--min-count", 3, "--output", "none"),
              "--min-count: expected --tokenizer word, found byte"),

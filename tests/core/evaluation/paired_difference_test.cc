@@ -57,7 +57,7 @@ TEST_F(PairedDifferenceTest, IsSureWhereMeansAreNot) {
   const std::string text = describe_paired_differences(json);
   EXPECT_THAT(text, HasSubstr("a is lower\na - c"));
   EXPECT_THAT(text, HasSubstr("no difference beyond the interval\nb - c"));
-  EXPECT_THAT(text, HasSubstr("of the text, not of"));
+  EXPECT_THAT(text, HasSubstr("the choice of text, not of the"));
 }
 
 TEST_F(PairedDifferenceTest, IsInBitsPerByteWhereBytesAreKnown) {
