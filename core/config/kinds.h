@@ -331,7 +331,7 @@ inline const auto& table_of(LossPart) {
       {{kFull, "full", "all tokens"},
        {kHalf, "half",
         "the newest half, rounded up, so that each token has many earlier ones to attend to even without memory. The "
-        "others are only read, in this and in every other epoch"}});
+        "others are only read, in all epochs"}});
   return kTable;
 }
 

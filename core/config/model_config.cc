@@ -330,7 +330,7 @@ void MemoryConfig::describe(JsonFields& fields) {
        .kinds = compressed});
   fields.optional("compression", compression, {.meaning = "how compression_rate rows become one", .kinds = compressed});
   fields.optional("reconstruction", reconstruction,
-                  {.meaning = "the loss that trains the compression and nothing else", .kinds = compressed});
+                  {.meaning = "the loss that trains the compression, and only it", .kinds = compressed});
   fields.optional("reconstruction_weight", reconstruction_weight,
                   {.meaning = "weight of that loss beside the model's. Reported losses of predictions leave it out",
                    .minimum = 0,
