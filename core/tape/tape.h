@@ -148,7 +148,8 @@ class Tape {
 
   // Replaying.
   void bind(Slot slot, ConstTensorView view);
-  // Where all bound tensors lie, in the order of their recording. A graph that is recorded of a replay reads there again.
+  // Where all bound tensors lie, in the order of their recording. A graph that is recorded of a replay reads there
+  // again.
   std::vector<const std::byte*> bound_addresses() const;
   ReplayInfo& info() { return info_; }
   const ReplayInfo& info() const { return info_; }
