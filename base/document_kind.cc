@@ -134,7 +134,7 @@ std::string describe_path(const std::filesystem::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
     const DocumentKind kind = kind_of_file(path);
-    return kind == DocumentKind::kUnknown ? look_of(beginning_of(path)) : described(kind);
+    return kind == DocumentKind::kUnknown ? std::string(look_of(beginning_of(path))) : described(kind);
   }
   if (!fs::is_directory(path, error)) return path_exists(path) ? "no regular file" : "";
   const std::vector<DirectoryKind> kinds = kinds_in(path);

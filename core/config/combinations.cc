@@ -182,7 +182,7 @@ void check_documents(const Config& config, std::string_view source) {
                       .expected = R"("")",
                       .reason = *needs.no_documents,
                       .with = name,
-                      .found = quoted(config.data.document_boundary)},
+                      .found = in_quotes(config.data.document_boundary)},
                      source);
   }
   if (config.model.memory.initial == InitialMemory::kEmpty) return;

@@ -14,6 +14,6 @@ void throw_conflict(const Conflict& conflict, std::string_view source) {
                     reason.with.empty() ? with : reason.with, behind, found);
 }
 
-std::string quoted(std::string_view word) { return fmt::format(R"("{}")", word); }
+std::string in_quotes(std::string_view word) { return fmt::format(R"("{}")", word); }
 
 }  // namespace segue

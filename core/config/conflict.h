@@ -26,6 +26,6 @@ struct Conflict {
 // Throws it as a ConfigError that names `source`.
 [[noreturn]] void throw_conflict(const Conflict& conflict, std::string_view source);
 
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 }  // namespace segue

@@ -27,7 +27,7 @@ void check_strength(const ModelConfig& model, int64_t layer, std::string_view so
     throw_conflict({.key = key + ".decay",
                     .expected = R"("token")",
                     .with = strength,
-                    .found = quoted(name_of_choice(score.decay))},
+                    .found = in_quotes(name_of_choice(score.decay))},
                    source);
   if (score.erases && score.strength == StateStrength::kStep)
     throw_conflict({.key = key + ".erases",
@@ -49,7 +49,7 @@ void check_turns(const ModelConfig& model, int64_t layer, std::string_view sourc
                     .expected = expected,
                     .reason = {.before = before},
                     .with = position_key(model, layer) + R"(.kind = "rope")",
-                    .found = quoted(found)},
+                    .found = in_quotes(found)},
                    source);
   };
   if (score.decay == StateDecay::kChannel)
@@ -124,7 +124,7 @@ void check_global_projections(const ModelConfig& model, std::string_view source)
   throw_conflict({.key = "model.global_stream.projections",
                   .expected = R"("shared")",
                   .with = "model.global_stream.tokens = 0",
-                  .found = quoted(name_of_choice(projections))},
+                  .found = in_quotes(name_of_choice(projections))},
                  source);
 }
 
@@ -165,7 +165,7 @@ void check_compression(const ModelConfig& model, std::string_view source) {
                     .expected = R"("none")",
                     .reason = {.behind = "which learns nothing"},
                     .with = compression,
-                    .found = quoted(name_of_choice(found))},
+                    .found = in_quotes(name_of_choice(found))},
                    source);
 }
 

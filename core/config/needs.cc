@@ -131,7 +131,7 @@ std::string listed(const std::vector<std::string_view>& names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += quoted(names[i]);
+    text += in_quotes(names[i]);
   }
   return text;
 }
@@ -194,12 +194,12 @@ class NeedsCheck {
   void expect(const Need<T>& need, std::string_view key, T found) const {
     if (includes(need, found)) return;
     const std::string words = need.words.empty() ? included_words<T>(need) : std::string(need.words);
-    refuse(key, words, need.reason, quoted(name_of_choice(found)));
+    refuse(key, words, need.reason, in_quotes(name_of_choice(found)));
   }
 
   void expect(const PositionNeed& need, std::string_view key, PositionKind found) const {
     if (includes(need, found)) return;
-    refuse(key, included_words<PositionKind>(need), need.reason, quoted(name_of_choice(found)));
+    refuse(key, included_words<PositionKind>(need), need.reason, in_quotes(name_of_choice(found)));
   }
 
   [[noreturn]] void refuse(std::string_view key, std::string_view expected, const Reason& reason,
