@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails when a document names what is not there: a link, an anchor, a path, a key, or a flag of a command.
+"""Fails when a document names what is not there: a link, an anchor, a path, a key, or a flag of a command. Likewise when a
+page of docs/kinds has other headings than its neighbours, or their list lacks a page or a kind.
 
 check_docs.py ROOT [PROGRAM]: the repository, and the program whose --help tells the flags of its commands; without one,
 commands are not looked at.
@@ -17,8 +18,11 @@ import sys
 # Top folders that are made by using the repository.
 MADE = {"build", "data", "runs"}
 # Documents whose commands are what a person types.
-COMMANDS_IN = ["README.md", "CONTRIBUTING.md", "docs/*.md", "configs/README.md", "benchmarks/README.md",
+COMMANDS_IN = ["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/kinds/*.md", "configs/README.md", "benchmarks/README.md",
                "launch/cluster/README.md"]
+# What every page about a kind says, in this order, and where they are listed.
+HEADINGS_OF_KINDS = ["What it is", "When to use it", "Config", "Cost and bytes", "Limits", "Results", "Source"]
+LIST_OF_KINDS = "docs/kinds/README.md"
 # Words that stand for what a person puts there.
 PLACEHOLDER = re.compile(r"NAME|DATE|CONFIG|RUN|SEED|[<>@]")
 PATH = re.compile(r"[\w.-]+(/[\w.*-]+)+/?")
@@ -141,6 +145,30 @@ def prose_problems(repository, document):
             yield number, f"names {path}, which is not there"
 
 
+def kinds_of(repository):
+    """The words of every axis of a model that has several."""
+    axes = json.loads((repository.root / "configs/segue.schema.json").read_text(encoding="utf-8"))
+    for axis in axes["properties"].get("model", {}).get("properties", {}).values():
+        words = axis.get("properties", {}).get("kind", {}).get("enum", [])
+        yield from words if len(words) > 1 else []
+
+
+def problems_of_kinds(repository):
+    """What pages about kinds lack, or their list."""
+    if LIST_OF_KINDS not in repository.documents:
+        return
+    prose = "\n".join(line for _, line in repository.documents[LIST_OF_KINDS].prose)
+    yield from (f"{LIST_OF_KINDS}: names no kind {word}" for word in kinds_of(repository) if f"`{word}`" not in prose)
+    for name, document in repository.documents.items():
+        if not name.startswith("docs/kinds/") or name == LIST_OF_KINDS:
+            continue
+        if f"]({pathlib.PurePosixPath(name).name})" not in prose:
+            yield f"{LIST_OF_KINDS}: has no link to {name}"
+        headings = [line[3:] for _, line in document.prose if line.startswith("## ")]
+        if headings != HEADINGS_OF_KINDS:
+            yield f"{name}: has the headings {headings}, expected {HEADINGS_OF_KINDS}"
+
+
 def words_of(line):
     """The words of a shell's command line; of one that is none, nothing."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
@@ -199,7 +227,7 @@ def problems_under(root, program=None):
                            if name.count("/") == pattern.count("/")):
             found += [f"{name}:{number}: {problem}" for number, line in document.commands()
                       for problem in command_problems(repository, line)]
-    return found
+    return found + list(problems_of_kinds(repository))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,21 @@ class CheckDocs(unittest.TestCase):
         self.expect_one("```\nsegue train configs/none.json\n```\n", "names configs/none.json")
         self.expect_one("```\nlaunch/run --slow\n```\n", "launch/run has no --slow", **{"launch/run": "--fast"})
 
+    def test_pages_about_kinds(self):
+        schema = json.dumps({"properties": {"model": {"properties": {"memory": {"properties": {
+            "kind": {"enum": ["rows", "sums"]}}}, "depth": {"properties": {"kind": {"enum": ["fixed"]}}}}}}})
+        headings = ("What it is", "When to use it", "Config", "Cost and bytes", "Limits", "Results", "Source")
+        page = "".join(f"## {heading}\n" for heading in headings)
+        whole = {"configs/segue.schema.json": schema, "docs/kinds/a.md": page,
+                 "docs/kinds/README.md": "[a](a.md): `rows`, `sums`\n"}
+        self.assertEqual(self.problems(whole), [])
+        for name, text, words in (("docs/kinds/README.md", "[a](a.md): `rows`, sums\n", "names no kind sums"),
+                                  ("docs/kinds/README.md", "`rows`, `sums`\n", "has no link to docs/kinds/a.md"),
+                                  ("docs/kinds/a.md", page.replace("## Limits\n", ""), "docs/kinds/a.md: has the headings")):
+            found = self.problems({**whole, name: text})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(words, found[0])
+
     def test_other_documents_are_not_taken_for_commands(self):
         self.assertEqual(self.problems({"launch/notes.md": "```\nsegue train --none\n```\n"}), [])
 
