@@ -1,8 +1,9 @@
 """Every command line of the pages, as it stands there: run in a small world, or listed with the test that proves it.
 
 The world is small, not the command: configs are the repository's with tiny models and few steps, texts and weights
-have the names that the pages use. A command must end with 0 and make what it names. The second argument is the build
-directory.
+have the names that the pages use. A command must end with 0 and make what it names. What a page shows of a config, as
+JSON, is trained with for some steps, and a comparison's runs are counted. The arguments are the program, the build
+directory and, to check some pages alone, their names.
 """
 
 import concurrent.futures
@@ -69,23 +70,24 @@ WITHIN = {"prepare": "manifest.json", "tasks": "manifest.json", "train": "config
 SEPARATORS = {";", "|", "||", "&", "&&", "do", "done", "(", ")", "<("}
 SMALL_MODEL = {"n_layer": 1, "n_head": 2, "d_model": 8, "d_head": 4, "d_inner": 8, "mem_len": 8}
 SMALL_TRAINING = {"batch_size": 8, "tgt_len": 8, "max_step": 4}
+NARROW_MODEL = {key: SMALL_MODEL[key] for key in ("d_model", "d_head", "d_inner")}
 
 
 # The pages.
 
-def blocks_of(page):
-    """The blocks of code, each of numbered lines, that are not marked as another language than the shell's."""
+def blocks_of(page, wanted=""):
+    """The blocks of code in a language, each of numbered lines; without one, those that are not marked: the shell's."""
     fence, language, indented, before = None, "", [], ""
     for number, line in enumerate((ROOT / page).read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("```") and fence is None:
             fence, language = [], line[3:].strip()
         elif line.startswith("```"):
-            if fence and not language:
+            if fence and language == wanted:
                 yield fence
             fence = None
         elif fence is not None:
             fence.append((number, line))
-        elif line.startswith("    ") and (indented or not before.strip()):
+        elif not wanted and line.startswith("    ") and (indented or not before.strip()):
             indented.append((number, line[4:]))
         elif indented:
             yield indented
@@ -176,11 +178,38 @@ def small_comparison(comparison):
             "measure": {"max_tokens": 1000}}
 
 
+def is_cut_to_measure(model):
+    """Whether what it says of layers, heads or keys that are seen needs as many of them as it has."""
+    return "layers" in model or model.get("visibility", {}).get("kind") in ("sparse", "adaptive")
+
+
+def few_steps(config):
+    """The same config of as many stages, each of one step."""
+    training = config["training"]
+    for step, stage in enumerate(training.get("stages", []), start=1):
+        stage["until_step"] = step
+    training["max_step"] = len(training.get("stages", [])) + 2
+    return config
+
+
+def narrow(config):
+    """What a page shows of a config, with all that it says but of narrow layers, in few steps."""
+    config.setdefault("data", {}).setdefault("path", "data/book")
+    config.setdefault("model", {}).update(NARROW_MODEL)
+    config.setdefault("training", {})["batch_size"] = 2
+    config["evaluation"] = {"max_tokens": 1000}
+    return few_steps(config)
+
+
 def small(config):
     """The same experiment, of a size that takes a moment."""
     if "variants" in config:
         return small_comparison(config)
     config.get("data", {}).pop("vocab_size", None)
+    if is_cut_to_measure(config["model"]):
+        config["model"].update(NARROW_MODEL)
+        config["schedule"] = {}
+        return few_steps(config)
     for group, sizes in (("model", SMALL_MODEL), ("training", SMALL_TRAINING)):
         config[group].update({key: min(value, config[group].get(key, value)) for key, value in sizes.items()})
     for stage in config["training"].get("stages", []):
@@ -236,6 +265,8 @@ class World(Job):
 
         for name in ("book", "more", "train", "books/one", "books/two"):
             self.write(name + ".txt", lines(2000 if "/" in name or name == "train" else 300))
+        with open(self.path("book.txt"), "a", encoding="utf-8") as book:
+            book.write("\n\n" + lines(20))  # another document
         for name in ("valid", "test", "story", "chapter"):
             self.write(name + ".txt", lines(20))
         for name in ("puzzles.bin", "more-puzzles.bin"):
@@ -281,6 +312,18 @@ class World(Job):
 
 
 # What the readers of a page have.
+
+def bring_book(world):
+    """The program, and the dataset that the guide begins with."""
+    world.variables.append("segue=build/quickstart/launch/segue/segue")
+    world.must("segue prepare --input book.txt more.txt --split 0.9,0.05,0.05 --output data/book")
+
+
+def bring_run(world):
+    """And the run."""
+    bring_book(world)
+    world.must("segue train configs/quickstart.json --set data.path=data/book --set model.mem_len=256 --run runs/book")
+
 
 def bring_published_texts(world):
     """Under the names and, where the commands tell it, of the sizes that the published ones have."""
@@ -371,6 +414,7 @@ PAGES = {  # the longest first
     "CONTRIBUTING.md": [],
     "docs/guide.md": [bring_tokens, bring_weights],
     "configs/README.md": [bring_published_texts, bring_tokens],
+    **{str(page.relative_to(ROOT)): [bring_book] for page in sorted((ROOT / "docs/kinds").glob("*.md"))},
     "benchmarks/README.md": [],
     "launch/cluster/README.md": [bring_job],
 }
@@ -409,6 +453,16 @@ def problem_of_ctest(command):
     return None
 
 
+def problem_of_config(world, text):
+    """Trains with it, or counts the runs of a comparison, whose base lies in configs/family."""
+    config = json.loads(text)
+    if "variants" in config:
+        world.write("configs/family/shown.json", json.dumps(config))
+        return world.problem_of("segue compare configs/family/shown.json --dry-run")
+    world.write("shown.json", json.dumps(narrow(config)))
+    return world.problem_of("segue train shown.json --run runs/shown")
+
+
 def proofs_of(command):
     return ", ".join(proof for begin, proof in PROVEN_BY.items() if command.startswith(begin))
 
@@ -439,14 +493,23 @@ def check_page(page):
             problems.append(f"{page}:{number}: {command}\n{problem}")
         print(f"{time.monotonic() - began:6.2f} s {page}:{number}: {command}", flush=True)
     check(met, f"{page}: no commands found")
+    for block in blocks_of(page, "json"):
+        began = time.monotonic()
+        number, text = block[0][0], "\n".join(line for _, line in block)
+        if problem := problem_of_config(world, text):
+            problems.append(f"{page}:{number}: {text}\n{problem}")
+        print(f"{time.monotonic() - began:6.2f} s {page}:{number}: a config", flush=True)
     return problems, met
 
 
 def main():
+    chosen = sys.argv[3:] or PAGES
     with concurrent.futures.ThreadPoolExecutor(2) as pages:
-        found = list(pages.map(check_page, PAGES))
+        found = list(pages.map(check_page, chosen))
     problems = [problem for of_page, _ in found for problem in of_page]
-    sys.exit("\n".join([*problems, *problems_of_table([command for _, met in found for command in met])]) or 0)
+    if chosen is PAGES:
+        problems += problems_of_table([command for _, met in found for command in met])
+    sys.exit("\n".join(problems) or 0)
 
 
 main()
