@@ -71,7 +71,7 @@ struct InspectOptions {
                     {.meaning = "draw what the heads of a config see in training, and count pairs and tiles",
                      .flag = {.value = "FILE.svg"}});
     fields.optional("verify", verify, {.meaning = "read the whole dataset and compare checksums"});
-    fields.optional("json", json, {.meaning = "print the same as JSON (docs/guide.md has its keys)"});
+    fields.optional("json", json, {.meaning = "print the same as JSON (docs/training.md has its keys)"});
     fields.optional("products", products,
                     {.meaning = "also list the matrix products of a config's training step and of its evaluation"});
     fields.optional("quiet", quiet, {.meaning = "print no progress of --verify", .flag = {.alias = "-q"}});
