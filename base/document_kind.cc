@@ -158,6 +158,7 @@ std::string read_document(const std::filesystem::path& path, DocumentKind expect
   if (std::filesystem::is_directory(path, error)) refuse(describe_path(path));
   if (std::filesystem::is_regular_file(path, error)) {
     const std::string beginning = beginning_of(path);
+    refuse_git_lfs_pointer(beginning, path.string());
     if (!begins_as_json(beginning)) refuse(look_of(beginning));
   }
   return read_file(path, most_bytes);

@@ -37,7 +37,7 @@ TEST_F(PrepareFailureTest, SourcesThatAreNotThereOrNotUsable) {
             name("empty") + ": the file is empty");
   EXPECT_EQ(
       refusal<DataError>({.output = output_, .train = {directory_.path()}}),
-      fmt::format("{0}: expected a file, found a directory of other files, such as empty; name the files in it, as "
+      fmt::format("{0}: expected a file, found a directory of other files, such as dataset.partial; name the files in it, as "
                   "in: {0}/*.txt",
                   directory_.path().string()));
   EXPECT_EQ(

@@ -81,14 +81,16 @@ def test_config(program):
 def test_command_line(program):
     """What was meant, of commands, flags and words alike; flags that are missing by their names."""
     os.makedirs(program.path("empty"), exist_ok=True)
-    shutil.copytree(program.path("run"), program.path("runs", "copy"), dirs_exist_ok=True)
+    os.makedirs(program.path("runs", "copy"), exist_ok=True)
+    for name in ("config.json", "metrics.jsonl"):
+        program.write(os.path.join("runs", "copy", name), "{}")
     for arguments, says in (
             (("trian", "run.json", "--run", "r1"), "unknown command trian; did you mean train?"),
             (("bench", "stpe"), "bench: unknown command stpe; did you mean step?"),
             (("nothing-like-it",), "unknown command nothing-like-it; expected one of "),
             (("",), 'unknown command ""; expected one of '),
-            (("help", "bench", "nothing"), "help: unknown command nothing; expected one of gemm"),
-            (("bench",), "bench: expected a command, one of gemm"),
+            (("help", "bench", "nothing"), "help: unknown command nothing; expected one of attention"),
+            (("bench",), "bench: expected a command, one of attention"),
             (("eval", "--checkpoint"), "--checkpoint: expected DIR after it, found nothing"),
             (("eval", "--checkpoint", "a", "--tgt-len"), "--tgt-len: expected INT after it, found nothing"),
             (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found 2"),

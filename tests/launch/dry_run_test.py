@@ -60,8 +60,10 @@ def test_memory_that_is_not_there(job):
     """A plan of more than this machine has says so and what to lower; one that fits says nothing."""
     planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run")
     check("Training takes" not in planned, planned)
-    huge = [word for key in ("model.d_model=16384", "model.d_inner=262144", "model.n_layer=64") for word in ("--set", key)]
-    planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run", *huge)
+    of_machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    of_layer = 4 * 2 * 8192 * 65536  # bytes of its feed-forward's weights; gradients and an optimizer's state are three times more
+    huge = ("model.d_model=8192", "model.d_inner=65536", f"model.n_layer={of_machine // 2 // of_layer}")
+    planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run", *(word for key in huge for word in ("--set", key)))
     check("\nTraining takes " in planned and "of memory, but " in planned and "; lower training." in planned, planned[-500:])
 
 

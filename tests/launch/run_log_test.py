@@ -112,9 +112,9 @@ def test_unknown_words():
 def test_evaluation_of_short_streams():
     """Streams that end before the memory is full are told once, before they are trained towards."""
     memory = {**TINY_MODEL, "mem_len": 500}
-    errors = train("short", config("short", model=memory, training={"max_step": 1}))
+    errors = train("never-full", config("never-full", model=memory, training={"max_step": 1}))
     check(errors.count("no more than the memory of 500, which never fills: lower it") == 1, errors)
-    errors = train("long", config("long", training={"max_step": 1}))
+    errors = train("full", config("full", training={"max_step": 1}))
     check("never full" not in errors, errors)
 
 
