@@ -37,9 +37,10 @@ TEST_F(PrepareFailureTest, SourcesThatAreNotThereOrNotUsable) {
             name("empty") + ": the file is empty");
   EXPECT_EQ(
       refusal<DataError>({.output = output_, .train = {directory_.path()}}),
-      fmt::format("{0}: expected a file, found a directory of other files, such as dataset.partial; name the files in it, as "
-                  "in: {0}/*.txt",
-                  directory_.path().string()));
+      fmt::format(
+          "{0}: expected a file, found a directory of other files, such as dataset.partial; name the files in it, as "
+          "in: {0}/*.txt",
+          directory_.path().string()));
   EXPECT_EQ(
       refusal<DataError>({.output = output_, .train = {text_}, .format = SourceFormat::kUInt16}),
       text_.string() + ": expected whole tokens of 2 bytes, found 9 bytes: the file is cut off or of another type");
