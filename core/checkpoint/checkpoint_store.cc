@@ -232,7 +232,9 @@ void CheckpointStore::mark_best(int64_t step) {
   std::error_code error;
   fs::create_directory_symlink(step_name(step), beside, error);
   if (error) throw FileError("{}: cannot create the link: {}", beside.string(), error.message());
-  rename_durably(beside, directory_ / kBestName);
+  const fs::path best = directory_ / kBestName;
+  if (fs::is_directory(fs::symlink_status(best, error))) remove_tree(best);  // a copy of the run that followed the link
+  rename_durably(beside, best);
 }
 
 void CheckpointStore::prune(int64_t keep_last) {
@@ -260,10 +262,22 @@ std::optional<int64_t> CheckpointStore::newest() const {
   return steps.empty() ? std::nullopt : std::optional(steps.back());
 }
 
+namespace {
+
+// Of a whole checkpoint in place of a link, as a copy of a run has it that followed links.
+std::optional<int64_t> step_of_copy(const fs::path& path) try {
+  return path_exists(path / kManifestName) ? std::optional(Checkpoint(path).step()) : std::nullopt;
+} catch (const CheckpointError&) {
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<int64_t> CheckpointStore::best() const {
   std::error_code none;
-  const fs::path target = fs::read_symlink(directory_ / kBestName, none);
-  const std::optional<int64_t> step = none ? std::nullopt : step_of_name(target.string());
+  const fs::path best = directory_ / kBestName;
+  const fs::path target = fs::read_symlink(best, none);
+  const std::optional<int64_t> step = none ? step_of_copy(best) : step_of_name(target.string());
   return step && path_exists(path_of(*step)) ? step : std::nullopt;
 }
 

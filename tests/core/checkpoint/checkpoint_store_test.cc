@@ -113,6 +113,19 @@ TEST_F(CheckpointStoreTest, PruneKeepsTheNewestAndTheBest) {
   EXPECT_EQ(message_of<ContractError>([&] { store_.prune(0); }), "keep_last is 0, expected at least 1");
 }
 
+TEST_F(CheckpointStoreTest, ACopyOfARunThatFollowedLinksIsOneToo) {
+  save(1);
+  save(2);
+  store_.mark_best(1);
+  const fs::path best = store_.directory() / "best";
+  fs::remove(best);
+  fs::copy(store_.path_of(1), best, fs::copy_options::recursive);
+  EXPECT_EQ(store_.best(), 1);
+  store_.mark_best(2);
+  EXPECT_TRUE(fs::is_symlink(best));
+  EXPECT_EQ(store_.best(), 2);
+}
+
 TEST_F(CheckpointStoreTest, BestMustExist) {
   EXPECT_THAT(message_of<ContractError>([&] { store_.mark_best(1); }), HasSubstr("step 1 marked best"));
   save(1);
