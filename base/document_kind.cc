@@ -133,8 +133,9 @@ std::string describe_path(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::is_regular_file(path, error)) {
-    const DocumentKind kind = kind_of_file(path);
-    return kind == DocumentKind::kUnknown ? std::string(look_of(beginning_of(path))) : described(kind);
+    const std::string beginning = beginning_of(path);
+    const DocumentKind kind = begins_as_json(beginning) ? kind_of_file(path) : DocumentKind::kUnknown;
+    return kind == DocumentKind::kUnknown ? std::string(look_of(beginning)) : described(kind);
   }
   if (!fs::is_directory(path, error)) return path_exists(path) ? "no regular file" : "";
   const std::vector<DirectoryKind> kinds = kinds_in(path);
