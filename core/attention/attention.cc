@@ -1,6 +1,8 @@
 // Project, attend, project back.
 #include "core/attention/attention.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/attention/visibility.h"
@@ -8,15 +10,17 @@
 
 namespace segue {
 
+LayerName layer_name(int64_t number) { return {number, fmt::format("layers.{}.", number)}; }
+
 Attention::Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
-                     const LayerName& layer)
+                     const LayerName& layer, std::unique_ptr<AttentionMemory> memory)
     : heads_{model.n_head, model.d_head},
       d_model_(model.d_model),
       dropatt_(model.dropatt),
       own_projections_(projects_global_tokens(model) ? model.global_stream.tokens : 0),
       position_(position),
       span_(adaptive_span_of(model, layer.number)),
-      infini_(has_infini_memory(model) ? std::optional<InfiniMemory>({model, layer}) : std::nullopt),
+      memory_(std::move(memory)),
       schedules_(std::move(schedules)),
       layer_(layer.number),
       prefix_(layer.prefix + "attention.") {}
@@ -26,7 +30,7 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
   if (own_projections_ > 0) specs.push_back({prefix_ + "global_qkv", {3 * heads_.elements(), d_model_}});
   position_.declare_layer(layer_, specs);
   if (span_) span_->declare(specs);
-  if (infini_) infini_->declare(specs);
+  if (memory_) memory_->declare(specs);
   specs.push_back({prefix_ + "output", {d_model_, heads_.elements()}});
 }
 
@@ -39,8 +43,8 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
   const Value kept = memory.form == Remembered::kKeysAndValues
                          ? columns_of(tape, without_gradient(made), heads_.elements(), 2 * heads_.elements())
                          : Value();
-  const std::optional<InfiniMemory::Read> read =
-      infini_ ? std::optional(infini_->read(tape, made, memory.states.front(), is_read_on)) : std::nullopt;
+  const std::optional<AttentionMemory::Read> read =
+      memory_ ? std::optional(memory_->read(tape, made, memory.states, is_read_on)) : std::nullopt;
   const Value qkv = position_.turn(tape, made, 0, use);
   const Value memory_kv = remembered(tape, parameters, memory, use);
   const Value distances = is_frozen ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
@@ -72,10 +76,9 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                              .dropatt = dropatt,
                                              .received = memory.received});
   Recorded recorded{.output = {}, .fresh = is_frozen ? qkv : kept, .qkv = qkv, .states = {}};
-  if (infini_) {
-    attended = infini_->mixed(tape, parameters, *read, attended);
-    const Value& from = memory.begun.empty() ? memory.states.front() : memory.begun.front();
-    recorded.states = {infini_->write(tape, *read, from)};
+  if (memory_) {
+    attended = memory_->mixed(tape, parameters, *read, attended);
+    recorded.states = memory_->write(tape, *read, memory.begun.empty() ? memory.states : memory.begun);
   }
   recorded.output = linear(tape, attended, parameters[prefix_ + "output"]);
   return recorded;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/attention/adaptive_span.h"
-#include "core/attention/infini_memory.h"
+#include "core/attention/attention_memory.h"
 #include "core/attention/position.h"
 #include "core/attention/relative_attention.h"
 #include "core/attention/schedules.h"
@@ -38,6 +38,7 @@ struct LayerName {
   int64_t number = 0;
   std::string prefix;
 };
+LayerName layer_name(int64_t number);  // of a layer of the model: "layers.L."
 
 // How far each query sees in its text.
 struct QueryLimits {
@@ -57,9 +58,10 @@ struct LayerInputs {
 
 class Attention {
  public:
-  // For a layer of the model; `position` outlives it. `schedules` are those of all layers.
+  // For a layer of the model; `position` outlives it. `schedules` are those of all layers; `memory` is what the kind of
+  // memory adds, if anything.
   Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
-            const LayerName& layer);
+            const LayerName& layer, std::unique_ptr<AttentionMemory> memory);
 
   void declare(std::vector<ParameterSpec>& specs) const;
 
@@ -94,8 +96,8 @@ class Attention {
   double dropatt_;
   int64_t own_projections_;  // of so many first rows of a segment, the global stream's
   const Position& position_;
-  std::optional<AdaptiveSpan> span_;    // of the adaptive kind
-  std::optional<InfiniMemory> infini_;  // of that kind of memory
+  std::optional<AdaptiveSpan> span_;  // of the adaptive kind
+  std::unique_ptr<AttentionMemory> memory_;
   std::shared_ptr<Schedules> schedules_;
   int64_t layer_;
   std::string prefix_;  // of its parameters' names

@@ -25,8 +25,9 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
                           .compressed = use.compressed_len,
                           .pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len)};
   const Recorded& recorded = recorded_for(full);
-  for (const auto* tapes : {&recorded.before, &recorded.after})  // so that it is known what will be taken
-    for (const std::unique_ptr<MemoryTape>& of_layer : *tapes) in_use.arena.reserve(of_layer->tape.planned_bytes());
+  // So that it is known what will be taken.
+  for (const auto& of_layer : recorded.before) in_use.arena.reserve(of_layer->tape.planned_bytes());
+  for (const auto& of_layer : recorded.after) in_use.arena.reserve(of_layer->tape.planned_bytes());
 }
 
 void CompressedCache::fit(SegmentShape& shape) const {
@@ -39,9 +40,10 @@ CompressedCache::Recorded& CompressedCache::recorded_for(const SegmentShape& sha
   if (found != tapes_.end()) return *found;
   Recorded& fresh = tapes_.emplace_back(Recorded{.shape = shape, .before = {}, .after = {}});
   const auto& [model, use, parameters, arena, queue] = in_use();
+  const auto& compressing = memory_as<CompressingMemory>(model.memory());
   for (int64_t l = 0; l < std::ssize(inputs_); ++l) {
     fresh.before.push_back(model.record_memory(arena, parameters, use, shape, l));
-    if (shape.pushed_out > 0) fresh.after.push_back(model.record_compressed(arena, parameters, shape, l));
+    if (shape.pushed_out > 0) fresh.after.push_back(compressing.record(arena, parameters, shape, l));
   }
   return fresh;
 }
@@ -94,7 +96,7 @@ void CompressedCache::take_in_segment() {
     const auto layer = static_cast<int64_t>(l);
     ConstTensorView compressed;
     if (shape_.pushed_out > 0) {
-      MemoryTape& made = *recorded_for(shape_).after[l];
+      CompressedTape& made = *recorded_for(shape_).after[l];
       made.tape.bind(made.hidden, memory_.layer(layer));
       if (made.received.exists()) made.tape.bind(made.received, received_so_far(l, shape_.pushed_out));
       made.tape.forward(in_use().queue);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/kinds/memory/compressed/compressing_memory.h"
 #include "core/memory/compressed_memory.h"
 #include "core/memory/remade_cache.h"
 
@@ -26,8 +27,8 @@ class CompressedCache final : public RemadeCache {
  private:
   struct Recorded {
     SegmentShape shape;
-    std::vector<std::unique_ptr<MemoryTape>> before;  // per layer
-    std::vector<std::unique_ptr<MemoryTape>> after;   // likewise, where rows are pushed out
+    std::vector<std::unique_ptr<MemoryTape>> before;     // per layer
+    std::vector<std::unique_ptr<CompressedTape>> after;  // likewise, where rows are pushed out
   };
   int64_t make_memory() override;
   void take_in(kernels::Queue& queue, const SegmentTape& part, int64_t position) override;

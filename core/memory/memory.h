@@ -8,7 +8,7 @@
 
 #include "core/checkpoint/safetensors.h"
 #include "core/config/model_config.h"
-#include "core/model/segment_tape.h"
+#include "core/kinds/segment_tape.h"
 #include "core/tape/compute.h"
 #include "kernels/queue.h"
 

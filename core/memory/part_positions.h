@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/buffer.h"
-#include "core/model/segment_tape.h"
+#include "core/kinds/segment_tape.h"
 
 namespace segue {
 

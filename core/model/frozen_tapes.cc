@@ -1,6 +1,7 @@
-// Tapes that run apart from segments while weights do not change: rows of distances, keys and values of memories,
-// compressed rows, and what an encoder makes.
+// Tapes that run apart from segments while weights do not change: rows of distances, keys and values of memories, and
+// of what an encoder makes.
 #include "core/config/layers.h"
+#include "core/kinds/memory/encoder/encoding_memory.h"
 #include "core/model/transformer.h"
 
 namespace segue {
@@ -27,7 +28,7 @@ std::unique_ptr<FrozenTape> Transformer::record_frozen(Arena& arena, Parameters&
     if (!use.starts_full()) continue;
     const ModelUse here = use_of_layer(config_, use, layer);
     const bool is_made = form == Remembered::kHiddenStates;  // zeros stay what they are however they are turned
-    keep(is_made ? layers_[l].block->keys_and_values(tape, parameters, initial, here) : initial, frozen->zeros);
+    keep(is_made ? layers_[l]->keys_and_values(tape, parameters, initial, here) : initial, frozen->zeros);
   }
   tape.seal();
   return frozen;
@@ -40,23 +41,8 @@ std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters&
   const auto l = static_cast<size_t>(layer);
   memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
   const Value hidden{.data = memory->hidden, .gradient = {}};
-  memory->kv = layers_[l].block->keys_and_values(tape, parameters, hidden, use_of_layer(config_, use, layer)).data;
+  memory->kv = layers_[l]->keys_and_values(tape, parameters, hidden, use_of_layer(config_, use, layer)).data;
   tape.keep(memory->kv);
-  tape.seal();
-  return memory;
-}
-
-std::unique_ptr<MemoryTape> Transformer::record_compressed(Arena& arena, Parameters& parameters,
-                                                           const SegmentShape& shape, int64_t layer) const {
-  auto memory = std::make_unique<MemoryTape>(arena, parameters.compute().activations);
-  Tape& tape = memory->tape;
-  memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
-  if (keeps_most_used(config_))
-    memory->received = tape.bound({shape.streams, config_.n_head, shape.pushed_out}, DType::kFloat32);
-  const Value rows = pushed_out_of(tape, {.data = memory->hidden, .gradient = {}}, shape);
-  const Compressor& compressor = *layers_[static_cast<size_t>(layer)].compressor;
-  memory->compressed = compressor.compress(tape, parameters, rows, memory->received).data;
-  tape.keep(memory->compressed);
   tape.seal();
   return memory;
 }
@@ -66,9 +52,9 @@ std::unique_ptr<EncodedTape> Transformer::record_encoded(Arena& arena, Parameter
   auto encoded = std::make_unique<EncodedTape>(arena, parameters.compute().activations);
   Tape& tape = encoded->tape;
   encoded->tokens = tape.bound({streams, rows}, DType::kInt32);
-  const Value made = record_encoding(tape, parameters, encoded->tokens, use);
+  const Value made = memory_as<EncodingMemory>(*memory_).record(tape, parameters, *head_, encoded->tokens, use);
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
-    const Block& block = *layers_[static_cast<size_t>(layer)].block;
+    const Block& block = *layers_[static_cast<size_t>(layer)];
     encoded->kv.push_back(block.keys_and_values(tape, parameters, made, use_of_layer(config_, use, layer)).data);
     tape.keep(encoded->kv.back());
   }

@@ -16,8 +16,6 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& model, int64_t voc
 int64_t tokens_of_tables(const ModelConfig& model, int64_t vocabulary);
 
 // Those that belong to no part.
-inline constexpr const char* kInitialTokens = "memory.initial";
-inline constexpr const char* kWrittenTokens = "memory.written";
 inline constexpr const char* kGlobalTokens = "global_stream.tokens";
 inline constexpr const char* kFinalNorm = "final_norm";
 

@@ -2,33 +2,20 @@
 #include "core/model/transformer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "core/attention/schedules.h"
 #include "core/config/carried.h"
 #include "core/config/layers.h"
+#include "core/kinds/learned_tokens.h"
+#include "core/kinds/row_numbers.h"
+#include "core/model/layers.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
 
 namespace {
-
-// [B, T] int32: 0 .. period-1 in every stream, and again.
-OwnedTensor numbers(const Shape& shape, int64_t period) {
-  OwnedTensor numbers(DType::kInt32, shape);
-  for (int64_t i = 0; i < shape.elements(); ++i) numbers.as<int32_t>()[i] = static_cast<int32_t>(i % shape[1] % period);
-  return numbers;
-}
-
-// [B, T] int32: T-1 .. 0 in every stream.
-OwnedTensor rest_of_segment(const Shape& shape) {
-  OwnedTensor ahead = numbers(shape, shape[1]);
-  auto* rows = ahead.as<int32_t>();
-  for (int64_t i = 0; i < shape.elements(); ++i) rows[i] = static_cast<int32_t>(shape[1] - 1 - rows[i]);
-  return ahead;
-}
 
 // The newest `count` of some rows, oldest first; fewer if there are no more.
 std::vector<StreamRows> newest_of(std::vector<StreamRows> rows, int64_t count) {
@@ -46,6 +33,21 @@ int64_t count_of(const std::vector<StreamRows>& rows) {
                          [](int64_t sum, const StreamRows& each) { return sum + each.count; });
 }
 
+// The segments of a step, one after another.
+std::vector<SegmentOfStep> segments_of(const SegmentShape& shape) {
+  std::vector<SegmentOfStep> segments;
+  for (int64_t first = 0; first < shape.tgt_len; first += shape.longest_segment()) {
+    SegmentOfStep segment{.number = std::ssize(segments),
+                          .first = first,
+                          .count = std::min(shape.longest_segment(), shape.tgt_len - first)};
+    segment.is_last = first + segment.count == shape.tgt_len;
+    segment.opens = first > 0 || shape.opens;
+    segment.closes = !segment.is_last || shape.closes;
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
@@ -53,8 +55,8 @@ Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
       vocabulary_(vocabulary),
       vocab_size_(tokens_of_tables(model, vocabulary)),
       positions_(model),
-      layers_(make_layers(model, positions_)),
-      encoder_(memory_encoder_of(model)),
+      memory_(make_model_memory(model)),
+      layers_(make_layers(model, positions_, *memory_)),
       head_(make_head(model, vocab_size_)) {}
 
 // Dropout acts once: on the embedding, or on its sum with absolute positions, which begin anew with every segment.
@@ -64,7 +66,8 @@ Value Transformer::record_entry(Step& step) const {
   const bool is_absolute = entry.terms().vectors;
   const Slot tokens = step.segment.tokens;
   if (is_absolute)
-    step.segment.positions = tape.constant(numbers(tape.shape(tokens), step.shape.longest_segment()), DType::kInt32);
+    step.segment.positions =
+        tape.constant(row_numbers(tape.shape(tokens), step.shape.longest_segment()), DType::kInt32);
   const double p = is_absolute ? 0.0 : config_.dropout;
   const Value embedded = head_->embed_tokens(tape, step.parameters, tokens, {.p = p, .site = kEmbeddingDropoutSite});
   const int64_t keys = step.shape.memory_length + step.use.rows_of(step.shape.longest_segment());
@@ -79,23 +82,6 @@ const LayerPositions::Encodings& Transformer::encodings_for(Step& step, int64_t 
     return makes_rows || offered.vectors || offered.biases;
   };
   return step.encodings[keys] = positions_.encode(step.segment.tape, step.use, keys, is_read);
-}
-
-// Tokens that are learned, the same of every stream.
-Value Transformer::learned_tokens(Step& step, const char* name, int64_t count) const {
-  Tape& tape = step.segment.tape;
-  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(config_.d_model)));  // as that of other tokens
-  const Slot rows = tape.constant(numbers({step.shape.streams, count}, count), DType::kInt32);
-  return embed(tape, rows, step.parameters[name], {.scale = scale});
-}
-
-// The memory tokens that the first segment reads.
-Value Transformer::record_read_tokens(Step& step) const {
-  if (step.shape.begins_streams) return learned_tokens(step, kInitialTokens, memory_tokens(config_));
-  Tape& tape = step.segment.tape;
-  const Shape tokens{step.shape.streams, memory_tokens(config_), config_.d_model};
-  step.segment.read_tokens = tape.bound(tokens, tape.activations());
-  return {.data = step.segment.read_tokens, .gradient = {}};
 }
 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
@@ -117,123 +103,77 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
   if (use.ahead) {
     const Shape of_all{shape.streams, use.rows_of(shape.tgt_len)};
     segment->ahead =
-        shape.bounded_ahead ? tape.bound(of_all, DType::kInt32) : tape.constant(rest_of_segment(of_all), DType::kInt32);
+        shape.bounded_ahead ? tape.bound(of_all, DType::kInt32) : tape.constant(rows_after_each(of_all), DType::kInt32);
   }
 
-  Step step{.segment = *segment, .parameters = parameters, .use = use, .shape = shape};
+  Step step{{.segment = *segment, .parameters = parameters, .use = use, .shape = shape, .head = *head_}};
+  step.stations = memory_->stations(step);
   step.embedded = record_entry(step);
   bind_memory(step);
-  const bool writes_read = shape.closes && !writes_own_tokens(config_);
-  if (read_tokens(config_) > 0 && (shape.opens || writes_read)) step.memory_tokens = record_read_tokens(step);
   std::vector<StreamRows> outputs;
-  const int64_t segments = (shape.tgt_len + shape.longest_segment() - 1) / shape.longest_segment();
-  for (int64_t number = 0; number < segments; ++number) outputs.push_back(record_segment(step, number));
+  for (const SegmentOfStep& each : segments_of(shape)) outputs.push_back(record_segment(step, each));
   keep_carried(step);
   keep_fresh(step);
   const DropoutSite site{.p = config_.dropout, .site = kOutputDropoutSite};
-  record_output(*segment, parameters, dropout(tape, join_rows(tape, std::move(outputs)), site), shape);
+  record_output(step, dropout(tape, join_rows(tape, std::move(outputs)), site));
   tape.seal();
   return segment;
 }
 
-// A segment is read as so many rows: the memory tokens or the global stream, its own, and where memory tokens are
-// written. Returns the rows of its own in the model's output.
-StreamRows Transformer::record_segment(Step& step, int64_t number) const {
-  Tape& tape = step.segment.tape;
-  const SegmentShape& shape = step.shape;
-  const int64_t first = number * shape.longest_segment();
-  const int64_t count = std::min(shape.longest_segment(), shape.tgt_len - first);
-  const bool is_last = first + count == shape.tgt_len;
-  const int64_t read = number > 0 || shape.opens ? read_tokens(config_) : 0;
-  const int64_t written = !is_last || shape.closes ? memory_tokens(config_) : 0;
-  std::vector<StreamRows> rows{{step.embedded, first, count}};
-  if (written > 0) {
-    const bool are_own = writes_own_tokens(config_);
-    rows.push_back({are_own ? learned_tokens(step, kWrittenTokens, written) : step.memory_tokens, 0, written});
+// A segment is read as so many rows: the global stream, what a memory puts before its tokens, these, and what it puts
+// after them. Returns the rows of its tokens in the model's output.
+StreamRows Transformer::record_segment(Step& step, SegmentOfStep segment) const {
+  Tape& tape = step.tape();
+  const StreamRows after = step.stations->rows_after(segment);
+  const StreamRows before = step.stations->rows_before(segment);
+  segment.before = before.count;
+  segment.after = after.count;
+  segment.global = config_.global_stream.tokens;
+  std::vector<StreamRows> rows{before, {step.embedded, segment.first, segment.count}, after};
+  if (segment.global > 0) {
+    const Shape global{step.shape.streams, segment.global, config_.d_model};
+    rows.insert(rows.begin(), {learned_tokens(tape, step.parameters, kGlobalTokens, global), 0, segment.global});
   }
-  if (read > 0) rows.insert(rows.begin(), {step.memory_tokens, 0, read});
-  const int64_t global = config_.global_stream.tokens;
-  if (global > 0) rows.insert(rows.begin(), {learned_tokens(step, kGlobalTokens, global), 0, global});
+  std::erase_if(rows, [](const StreamRows& part) { return part.count == 0; });
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
-  for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    if (layers_[layer].associations) record_reading(step, layer, residual);
-    const LayerMemory memory = memory_of(step, layer);
-    const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
-    const int64_t keys = remembered + global + read + count + written;
-    const bool attends = !keeps_state(config_, static_cast<int64_t>(layer));
-    const LayerInputs inputs{.memory = memory,
-                             .encoding = attends ? encodings_for(step, keys).layers[layer] : Value(),
-                             .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
-                             .use = use_of_layer(config_, step.use, static_cast<int64_t>(layer), shape.window_share),
-                             .segment = number,
-                             .is_read_on = !is_last};
-    const LayerOutputs outputs = layers_[layer].block->apply(tape, step.parameters, residual, inputs);
-    if (!outputs.states.empty()) {
-      step.memories[layer].states = outputs.states;
-      step.memories[layer].begun.clear();
-    }
-    if (attends) step.fresh[layer].push_back({without_gradient(outputs.fresh), global, read + count + written});
-    if (layers_[layer].compressor) record_compression(step, layer, outputs);
-    residual = outputs.residual;
-    if (layers_[layer].associations && written > 0) record_writing(step, layer, residual, read + count, !is_last);
-  }
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer)
+    residual = record_layer(step, segment, layer, std::move(residual));
   const Value last = output_of_layers(tape, step.parameters, residual, config_.block, kFinalNorm);
-  if (written > 0 && read_tokens(config_) > 0) {
-    // What the last segment writes, nothing reads on this tape.
-    const Value& from = is_last ? without_gradient(last) : last;
-    step.memory_tokens = join_rows(tape, {{from, read + count, written}});
-    if (is_last) {
-      step.segment.written_tokens = step.memory_tokens.data;
-      tape.keep(step.segment.written_tokens);
-    }
+  step.stations->close(segment, last);
+  return {last, segment.first_own(), segment.count};
+}
+
+Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const {
+  Tape& tape = step.tape();
+  const auto l = static_cast<size_t>(layer);
+  step.stations->before_layer(layer, residual);
+  const LayerMemory memory = memory_of(step, layer);
+  const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
+  const bool attends = !keeps_state(config_, layer);
+  const LayerInputs inputs{.memory = memory,
+                           .encoding = attends ? encodings_for(step, remembered + segment.rows()).layers[l] : Value(),
+                           .limits = {.reach = step.segment.reach, .ahead = step.segment.ahead},
+                           .use = use_of_layer(config_, step.use, layer, step.shape.window_share),
+                           .segment = segment.number,
+                           .is_read_on = !segment.is_last};
+  LayerOutputs outputs = layers_[l]->apply(tape, step.parameters, residual, inputs);
+  if (!outputs.states.empty()) {
+    step.memories[l].states = outputs.states;
+    step.memories[l].begun.clear();
   }
-  return {last, global + read, count};
+  if (attends)
+    step.fresh[l].push_back({without_gradient(outputs.fresh), segment.global, segment.rows() - segment.global});
+  step.stations->after_layer(segment, layer, *layers_[l], outputs);
+  return outputs.residual;
 }
 
-// Adds to the input of a layer what it reads of its associations.
-void Transformer::record_reading(Step& step, size_t layer, Residual& residual) const {
-  Tape& tape = step.segment.tape;
-  const Value input = sum_of(tape, residual);
-  const Associations& associations = *layers_[layer].associations;
-  const Value read = associations.read(tape, step.parameters, input, step.memories[layer].states.front());
-  residual = {.sum = add(tape, {.sum = input, .branch = read, .site = {}}), .branch = {}, .site = {}};
-}
-
-// Writes memory tokens, the rows of a layer's output from `first` on, into its associations.
-void Transformer::record_writing(Step& step, size_t layer, Residual& residual, int64_t first, bool is_read_on) const {
-  Tape& tape = step.segment.tape;
-  Value& state = step.memories[layer].states.front();
-  residual = {.sum = sum_of(tape, residual), .branch = {}, .site = {}};
-  const Value from = is_read_on ? residual.sum : without_gradient(residual.sum);
-  const Value written = join_rows(tape, {{from, first, memory_tokens(config_)}});
-  state = layers_[layer].associations->write(tape, step.parameters, written, state, is_read_on);
-}
-
-// What the encoder makes of tokens [B, M]: [B, M, D].
-Value Transformer::record_encoding(Tape& tape, Parameters& parameters, Slot tokens, const ModelUse& use) const {
-  const Shape shape = tape.shape(tokens);
-  if (shape[1] == 0) {
-    const OwnedTensor nothing(DType::kFloat32, {shape[0], 0, config_.d_model});
-    return {.data = tape.constant(nothing, tape.activations()), .gradient = {}};
-  }
-  const DropoutSite site{.p = config_.dropout, .site = kEncoderDropoutSite};
-  const Value embedded = head_->embed_tokens(tape, parameters, tokens, site);
-  const Slot ahead = tape.constant(rest_of_segment(shape), DType::kInt32);
-  return encoder_->encode(tape, parameters, embedded, ahead, use);
-}
-
-// Binds what every layer remembers of earlier steps, or the tokens of which an encoder makes it.
+// Binds what every layer remembers of earlier steps.
 void Transformer::bind_memory(Step& step) const {
   SegmentTape& segment = step.segment;
   Tape& tape = segment.tape;
   const SegmentShape& shape = step.shape;
   const int64_t width = remembered_width(config_, shape.remembered);
-  const auto bound = [&tape](const Shape& extents) { return Value{tape.bound(extents, tape.activations()), {}}; };
-  Value encoded;
-  if (encoder_ && shape.remembered != Remembered::kKvCache) {
-    segment.earlier = tape.bound({shape.streams, shape.memory_length}, DType::kInt32);
-    encoded = record_encoding(tape, step.parameters, segment.earlier, step.use);
-  }
+  step.stations->open();
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     LayerMemory& memory = step.memories.emplace_back();
     memory.form = shape.remembered;
@@ -247,26 +187,27 @@ void Transformer::bind_memory(Step& step) const {
       memory.begun.push_back({.data = slots.begun, .gradient = {}});
     }
     if (keeps_state(config_, layer)) continue;
-    memory.rows = encoded.data.exists() ? encoded : bound({shape.streams, shape.memory_length, width});
-    if (!encoded.data.exists()) segment.memories.push_back(memory.rows.data);
-    if (keeps_most_used(config_) && shape.pushed_out > 0) memory.received.push_back(received_by(step));
+    memory.rows = step.stations->remembered_rows({shape.streams, shape.memory_length, width});
+    step.stations->ask_about(memory);
     if (shape.attention && shape.memory_length > 0) memory.received.push_back(received_by_all(step));
     if (shape.remembered != Remembered::kKvCache) continue;
     const bool has_rows = positions_.of_layer(layer).terms().rows;
     const int64_t distances =
         has_rows ? distances_of(shape.distances, use_of_layer(config_, step.use, layer).clamp_len) : 0;
-    if (distances > 0) memory.distances = bound({distances, config_.n_head * config_.d_head});
+    if (distances > 0)
+      memory.distances = {tape.bound({distances, config_.n_head * config_.d_head}, tape.activations()), {}};
     segment.distances.push_back(memory.distances.data);
   }
   step.fresh.resize(layers_.size());
 }
 
 // What a layer remembers of the segments before the next one.
-LayerMemory Transformer::memory_of(const Step& step, size_t layer) const {
-  LayerMemory memory = step.memories[layer];
-  if (step.fresh[layer].empty()) return memory;
+LayerMemory Transformer::memory_of(const Step& step, int64_t layer) const {
+  LayerMemory memory = step.memories[static_cast<size_t>(layer)];
+  const std::vector<StreamRows>& fresh = step.fresh[static_cast<size_t>(layer)];
+  if (fresh.empty()) return memory;
   std::vector<StreamRows> rows{{memory.rows, 0, step.shape.memory_length}};
-  rows.insert(rows.end(), step.fresh[layer].begin(), step.fresh[layer].end());
+  rows.insert(rows.end(), fresh.begin(), fresh.end());
   rows = newest_of(std::move(rows), step.shape.most_remembered);
   if (count_of(rows) > 0) memory.rows = join_rows(step.segment.tape, std::move(rows));
   return memory;
@@ -291,7 +232,7 @@ void Transformer::keep_carried(Step& step) const {
 // Keeps of every layer what may become its rows of memory.
 void Transformer::keep_fresh(Step& step) const {
   Tape& tape = step.segment.tape;
-  if (step.segment.earlier.exists()) return;  // the tokens are
+  if (!step.stations->remembers_rows()) return;
   for (std::vector<StreamRows>& rows : step.fresh) {
     if (rows.empty()) continue;  // of a layer with a state
     const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
@@ -304,20 +245,7 @@ void Transformer::keep_fresh(Step& step) const {
   }
 }
 
-// What a layer's rows that the segment pushes out receive, of a KV cache together with what its parts before gave them.
-ReceivedAttention Transformer::received_by(Step& step) const {
-  Tape& tape = step.segment.tape;
-  const Shape sums{step.shape.streams, config_.n_head, step.shape.pushed_out};
-  ReceivedAttention received{.sums = tape.new_slot(sums), .before = {}, .first = step.shape.compressed};
-  if (step.shape.remembered == Remembered::kKvCache) {
-    received.before = tape.bound(sums, DType::kFloat32);
-    tape.keep(received.sums);
-  }
-  step.segment.received.push_back(received);
-  return received;
-}
-
-// By all rows of a layer's memory.
+// What all rows of a layer's memory receive.
 ReceivedAttention Transformer::received_by_all(Step& step) const {
   Tape& tape = step.segment.tape;
   const ReceivedAttention received{
@@ -327,57 +255,17 @@ ReceivedAttention Transformer::received_by_all(Step& step) const {
   return received;
 }
 
-// The rows that the segment pushes out of a memory [B, M, D].
-Value Transformer::pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const {
-  return copied_rows(tape, {memory, shape.compressed, shape.pushed_out});
-}
-
-// What becomes of rows that the segment pushes out, and in training the loss of that, from which nothing else learns:
-// rows, what they became in memory, and the layer's input are constants, and so are its weights.
-void Transformer::record_compression(Step& step, size_t layer, const LayerOutputs& read) const {
+void Transformer::record_output(Step& step, const Value& output) const {
   SegmentTape& segment = step.segment;
   Tape& tape = segment.tape;
-  if (step.shape.remembered == Remembered::kKvCache) {  // compressed between segments
-    tape.keep(read.input.data);
-    segment.inputs.push_back(read.input.data);
-    return;
-  }
-  if (step.shape.pushed_out == 0) return;
-  const Value rows = pushed_out_of(tape, step.memories[layer].rows, step.shape);
-  const Value compressed = layers_[layer].compressor->compress(
-      tape, step.parameters, rows, keeps_most_used(config_) ? segment.received[layer].sums : Slot());
-  tape.keep(compressed.data);
-  segment.compressed.push_back(compressed.data);
-  const ReconstructionKind kind = reconstruction_of(config_.memory);
-  if (!tape.training() || kind == ReconstructionKind::kNone) return;
-  Distance distance{.constant = rows, .x = {}, .weight = config_.memory.reconstruction_weight};
-  if (kind == ReconstructionKind::kAttention) {
-    const std::vector<Value> contents =
-        layers_[layer].block->contents_of(tape, step.parameters, read, {without_gradient(rows), compressed});
-    distance.constant = contents[0];
-    distance.x = contents[1];
-  } else {
-    distance.x = layers_[layer].compressor->find_again(tape, step.parameters, compressed);
-  }
-  const bool is_first = !segment.reconstruction.exists();
-  if (is_first) {
-    segment.reconstruction = tape.new_slot({step.shape.streams});
-    tape.keep(segment.reconstruction);
-  }
-  add_distance(tape, distance, segment.reconstruction, is_first);
-}
-
-void Transformer::record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
-                                const SegmentShape& shape) const {
-  Tape& tape = segment.tape;
-  if (shape.output == SegmentOutput::kLoss) {
-    const Value scored = newest_rows(tape, output, shape.scored_tokens());
-    const TokenLoss loss = head_->loss(tape, parameters, scored, {segment.targets, shape.margins});
+  if (step.shape.output == SegmentOutput::kLoss) {
+    const Value scored = newest_rows(tape, output, step.shape.scored_tokens());
+    const TokenLoss loss = head_->loss(tape, step.parameters, scored, {segment.targets, step.shape.margins});
     segment.nll = loss.nll;
     segment.margin = loss.margin;
     return;
   }
-  segment.logits = head_->logits(tape, parameters, newest_rows(tape, output, 1));
+  segment.logits = head_->logits(tape, step.parameters, newest_rows(tape, output, 1));
   for (const Slot slot : segment.logits) tape.keep(slot);
 }
 
@@ -413,25 +301,6 @@ std::optional<Masking> training_masking(const Transformer& model, uint64_t seed)
 std::optional<Masking> evaluation_masking(const Transformer& model) {
   if (!model.config().objective.is_masked()) return std::nullopt;
   return Masking{.vocabulary = model.vocab_size() - 1};
-}
-
-Remembered remembered_in_training(const ModelConfig& model) {
-  switch (model.memory.kind) {
-    case MemoryKind::kHiddenStates:
-    case MemoryKind::kTokens:
-    case MemoryKind::kAssociative:
-    case MemoryKind::kInfini:
-    case MemoryKind::kCompressed:
-    case MemoryKind::kEncoder:
-      return Remembered::kHiddenStates;
-    case MemoryKind::kKeysValues:
-      return Remembered::kKeysAndValues;
-  }
-  throw ContractError("unknown kind of memory");
-}
-
-int64_t remembered_width(const ModelConfig& model, Remembered form) {
-  return form == Remembered::kHiddenStates ? model.d_model : 2 * model.n_head * model.d_head;
 }
 
 SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t streams, int64_t tgt_len,

@@ -9,10 +9,10 @@
 
 #include "core/attention/layer_positions.h"
 #include "core/head/head.h"
-#include "core/model/layer.h"
-#include "core/model/memory_encoder.h"
+#include "core/kinds/block/block.h"
+#include "core/kinds/memory/model_memory.h"
+#include "core/kinds/segment_tape.h"
 #include "core/model/parameter_specs.h"
-#include "core/model/segment_tape.h"
 #include "data_pipeline/masked_tokens.h"
 
 namespace segue {
@@ -26,6 +26,7 @@ class Transformer {
 
   const ModelConfig& config() const { return config_; }
   int64_t vocab_size() const { return vocab_size_; }  // with the mask token
+  const ModelMemory& memory() const { return *memory_; }
   std::vector<ParameterSpec> parameter_specs() const { return segue::parameter_specs(config_, vocabulary_); }
 
   // Records what `shape` says, one segment or several of a step, in such a use, whose mem_len says how many keys are
@@ -45,12 +46,9 @@ class Transformer {
   std::unique_ptr<FrozenTape> record_frozen(Arena& arena, Parameters& parameters, const ModelUse& use, int64_t streams,
                                             int64_t tgt_len) const;
 
-  // Records, for weights that do not change, the keys and values of a layer's memory before such a segment; and what
-  // becomes after it of the rows that it pushes out. Sealed.
+  // Records, for weights that do not change, the keys and values of a layer's memory before such a segment. Sealed.
   std::unique_ptr<MemoryTape> record_memory(Arena& arena, Parameters& parameters, const ModelUse& use,
                                             const SegmentShape& shape, int64_t layer) const;
-  std::unique_ptr<MemoryTape> record_compressed(Arena& arena, Parameters& parameters, const SegmentShape& shape,
-                                                int64_t layer) const;
 
   // Records, for weights that do not change, the keys and values that all layers make of what the encoder makes of so
   // many tokens. Sealed.
@@ -58,49 +56,31 @@ class Transformer {
                                               int64_t streams, int64_t rows) const;
 
  private:
-  // What is recorded so far of the segments of a step.
-  struct Step {
-    SegmentTape& segment;
-    Parameters& parameters;
-    const ModelUse& use;
-    const SegmentShape& shape;
+  // What is recorded of the segments of a step, and what is needed for that.
+  struct Step : StepRecording {
+    std::unique_ptr<MemoryStations> stations = {};
     Value embedded = {};                                          // [B, T, D]: all its tokens
-    Value memory_tokens = {};                                     // [B, K, D]: those that the next segment reads
-    std::vector<LayerMemory> memories = {};                       // per layer: what is bound; states as they became
-    std::vector<std::vector<StreamRows>> fresh = {};              // per layer: what may become its memory, of each
     std::map<int64_t, LayerPositions::Encodings> encodings = {};  // for so many keys
   };
   const LayerPositions::Encodings& encodings_for(Step& step, int64_t keys) const;
-  StreamRows record_segment(Step& step, int64_t number) const;
-  void record_reading(Step& step, size_t layer, Residual& residual) const;
-  void record_writing(Step& step, size_t layer, Residual& residual, int64_t first, bool is_read_on) const;
-  LayerMemory memory_of(const Step& step, size_t layer) const;
-  void keep_carried(Step& step) const;
-  void keep_fresh(Step& step) const;
-  ReceivedAttention received_by(Step& step) const;
-  ReceivedAttention received_by_all(Step& step) const;
-  Value pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) const;
-  void record_compression(Step& step, size_t layer, const LayerOutputs& read) const;
   Value record_entry(Step& step) const;
   void bind_memory(Step& step) const;
-  Value record_encoding(Tape& tape, Parameters& parameters, Slot tokens, const ModelUse& use) const;
-  Value learned_tokens(Step& step, const char* name, int64_t count) const;
-  Value record_read_tokens(Step& step) const;
-  void record_output(SegmentTape& segment, Parameters& parameters, const Value& output,
-                     const SegmentShape& shape) const;
+  StreamRows record_segment(Step& step, SegmentOfStep segment) const;
+  Residual record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const;
+  LayerMemory memory_of(const Step& step, int64_t layer) const;
+  void keep_carried(Step& step) const;
+  void keep_fresh(Step& step) const;
+  ReceivedAttention received_by_all(Step& step) const;
+  void record_output(Step& step, const Value& output) const;
 
   ModelConfig config_;
   int64_t vocabulary_;
   int64_t vocab_size_;
   LayerPositions positions_;
-  std::vector<Layer> layers_;
-  std::optional<MemoryEncoder> encoder_;  // of its memory's tokens, if that is the kind
+  std::unique_ptr<ModelMemory> memory_;
+  std::vector<std::unique_ptr<Block>> layers_;
   std::unique_ptr<Head> head_;
 };
-
-// The form of what a model remembers in training, and the width of a row of it.
-Remembered remembered_in_training(const ModelConfig& model);
-int64_t remembered_width(const ModelConfig& model, Remembered form);
 
 // Segments of `tgt_len` tokens in training with a full memory, of which the `scored` newest tokens have a loss.
 SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t streams, int64_t tgt_len,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/memory/memory.h"
+#include "core/kinds/memory/compressed/compressing_memory.h"
 #include "core/model/transformer.h"
 #include "core/train/scored_targets.h"
 #include "distributed/share.h"
@@ -64,7 +65,8 @@ class Recorder {
     if (config_.model.memory.kind != MemoryKind::kCompressed) return;
     for (int64_t layer = 0; layer < config_.model.n_layer; ++layer) {
       append(all, model_.record_memory(arena_, parameters_, use, shape, layer)->tape);
-      if (shape.pushed_out > 0) append(all, model_.record_compressed(arena_, parameters_, shape, layer)->tape);
+      if (shape.pushed_out > 0)
+        append(all, memory_as<CompressingMemory>(model_.memory()).record(arena_, parameters_, shape, layer)->tape);
     }
   }
 

@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "core/config/config.h"
-#include "core/model/segment_tape.h"
+#include "core/kinds/segment_tape.h"
 #include "data_pipeline/segment_streams.h"
 
 namespace segue {

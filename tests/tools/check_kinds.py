@@ -15,9 +15,8 @@ QUESTION = re.compile(r"\bMemoryKind::k|\busing enum MemoryKind\b|\b(?:" + "|".j
 ]) + r")\(")
 COMMENT = re.compile(r"//.*")
 # Tables with a row for each kind, and sources of one kind alone.
-OWN = re.compile(r"core/(?:config/(?:kinds|needs|carried)|attention/(?:associations|infini_memory)|"
-                 r"model/(?:compressor|memory_encoder)|"
-                 r"memory/(?:compressed_cache|compressed_memory|encoder_memory|token_memory))\.")
+OWN = re.compile(r"core/(?:config/(?:kinds|needs|carried)\.|kinds/memory/(?:model_memory\.|[a-z_]+/)|"
+                 r"memory/(?:compressed_cache|compressed_memory|encoder_memory|token_memory)\.)")
 # How often each of the others asks.
 KEPT = {
     "core/attention/attention.cc": 1,

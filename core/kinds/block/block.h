@@ -43,8 +43,9 @@ Value sum_of(Tape& tape, const Residual& residual);
 Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& residual, const BlockConfig& block,
                        const std::string& norm);
 
-// `schedules` are those of all layers.
+// `schedules` are those of all layers; `memory` is what the kind of memory adds to the layer's attention, if anything.
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
-                                  std::shared_ptr<Schedules> schedules, const LayerName& layer);
+                                  std::shared_ptr<Schedules> schedules, const LayerName& layer,
+                                  std::unique_ptr<AttentionMemory> memory = nullptr);
 
 }  // namespace segue

@@ -89,14 +89,12 @@ struct FrozenTape {
   std::vector<Slot> zeros;      // per layer [B, mem_len, 2*N*H], kept; none unless the memory starts full
 };
 
-// What a layer makes of a memory that compresses before a segment, with frozen weights, and after it.
+// The keys and values that a layer makes of its memory, with frozen weights.
 struct MemoryTape {
   MemoryTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
   Tape tape;
-  Slot hidden;      // [B, M, D], bound
-  Slot received;    // [B, N, R] float32, bound: what the rows that are pushed out received, where that is asked
-  Slot kv;          // [B, M, 2*N*H], kept: its keys and values, before the segment
-  Slot compressed;  // kept: as of SegmentTape, after it
+  Slot hidden;  // [B, M, D], bound
+  Slot kv;      // [B, M, 2*N*H], kept
 };
 
 // The keys and values that every layer makes of what an encoder makes of tokens, with frozen weights.

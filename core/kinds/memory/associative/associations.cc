@@ -1,5 +1,5 @@
 // All tokens of a segment read the state from before it. Memory tokens write by a scan, whose reads nobody uses.
-#include "core/attention/associations.h"
+#include "core/kinds/memory/associative/associations.h"
 
 #include "core/config/carried.h"
 #include "core/tape/state_operations.h"
@@ -57,10 +57,6 @@ Value Associations::write(Tape& tape, Parameters& parameters, const Value& token
                            .is_read = false,
                            .is_read_on = is_read_on})
       .state;
-}
-
-std::optional<Associations> associations_of(const ModelConfig& model, const LayerName& layer) {
-  return associates(model) ? std::optional<Associations>({model, layer}) : std::nullopt;
 }
 
 }  // namespace segue

@@ -6,7 +6,7 @@
 
 #include "core/attention/state_attention.h"
 #include "core/config/layers.h"
-#include "core/model/block.h"
+#include "core/kinds/block/block.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
@@ -138,8 +138,8 @@ class TransformerBlock : public Block {
 class AttentionBlock : public TransformerBlock {
  public:
   AttentionBlock(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
-                 const LayerName& layer)
-      : TransformerBlock(model, layer), attention_(model, position, std::move(schedules), layer) {}
+                 const LayerName& layer, std::unique_ptr<AttentionMemory> memory)
+      : TransformerBlock(model, layer), attention_(model, position, std::move(schedules), layer, std::move(memory)) {}
 
   Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const override {
     return attention_.keys_and_values(tape, parameters, as_read(tape, parameters, hidden), use);
@@ -201,11 +201,12 @@ Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& resid
 }
 
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
-                                  std::shared_ptr<Schedules> schedules, const LayerName& layer) {
+                                  std::shared_ptr<Schedules> schedules, const LayerName& layer,
+                                  std::unique_ptr<AttentionMemory> memory) {
   switch (model.block.kind) {
     case BlockKind::kTransformer:
       if (keeps_state(model, layer.number)) return std::make_unique<StateBlock>(model, layer);
-      return std::make_unique<AttentionBlock>(model, position, std::move(schedules), layer);
+      return std::make_unique<AttentionBlock>(model, position, std::move(schedules), layer, std::move(memory));
   }
   throw ContractError("unknown block kind");
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +35,5 @@ class Compressor {
   int64_t d_model_;
   std::string prefix_;  // of its parameters' names
 };
-
-// Nothing of a model with another kind of memory.
-std::optional<Compressor> compressor_of(const ModelConfig& model, int64_t layer);
 
 }  // namespace segue

@@ -1,5 +1,5 @@
 // The same layers as the model's, without a memory of their own.
-#include "core/model/memory_encoder.h"
+#include "core/kinds/memory/encoder/memory_encoder.h"
 
 #include <fmt/format.h>
 
@@ -49,12 +49,6 @@ Value MemoryEncoder::encode(Tape& tape, Parameters& parameters, const Value& emb
   for (const std::unique_ptr<Block>& layer : layers_)
     residual = layer->apply(tape, parameters, residual, inputs).residual;
   return output_of_layers(tape, parameters, residual, layers_alike_.block, kEncoderNorm);
-}
-
-std::optional<MemoryEncoder> memory_encoder_of(const ModelConfig& model) {
-  std::optional<MemoryEncoder> encoder;
-  if (encoder_layers(model) > 0) encoder.emplace(model);
-  return encoder;
 }
 
 }  // namespace segue

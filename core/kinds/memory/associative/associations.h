@@ -2,7 +2,6 @@
 // tokens at the end of every segment write by the delta rule, and which every token of later segments reads.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,5 @@ class Associations {
   int64_t shifts_;
   std::string prefix_;  // of its parameters' names
 };
-
-// Nothing of a model with another kind of memory.
-std::optional<Associations> associations_of(const ModelConfig& model, const LayerName& layer);
 
 }  // namespace segue

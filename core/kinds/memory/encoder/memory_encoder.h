@@ -4,12 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/attention/layer_positions.h"
-#include "core/model/block.h"
+#include "core/kinds/block/block.h"
 
 namespace segue {
 
@@ -29,8 +28,5 @@ class MemoryEncoder {
   LayerPositions positions_;
   std::vector<std::unique_ptr<Block>> layers_;
 };
-
-// Nothing of a model with another kind of memory.
-std::optional<MemoryEncoder> memory_encoder_of(const ModelConfig& model);
 
 }  // namespace segue

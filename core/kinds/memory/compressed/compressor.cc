@@ -1,5 +1,5 @@
 // Pooling, linear maps of groups, or a choice of rows.
-#include "core/model/compressor.h"
+#include "core/kinds/memory/compressed/compressor.h"
 
 #include <fmt/format.h>
 
@@ -81,10 +81,6 @@ Value Compressor::compress(Tape& tape, Parameters& parameters, const Value& rows
 
 Value Compressor::find_again(Tape& tape, Parameters& parameters, const Value& compressed) const {
   return linear(tape, compressed, learned(parameters, kDecoder));
-}
-
-std::optional<Compressor> compressor_of(const ModelConfig& model, int64_t layer) {
-  return model.memory.kind == MemoryKind::kCompressed ? std::optional<Compressor>({model, layer}) : std::nullopt;
 }
 
 }  // namespace segue

@@ -1,8 +1,10 @@
 // Reads as linear attention does, mixes, and adds to the sums. Only attention itself has positions.
-#include "core/attention/infini_memory.h"
+#include "core/kinds/memory/infini/infini_memory.h"
 
-#include "core/attention/attention.h"
+#include <utility>
+
 #include "core/config/carried.h"
+#include "core/kinds/memory/model_memory.h"
 #include "core/tape/operations.h"
 #include "core/tape/state_operations.h"
 
@@ -27,7 +29,8 @@ Value InfiniMemory::feature_of(Tape& tape, const Value& rows) const {
   return head_norm(tape, rows, {.feature = kernels::Feature::kEluPlusOne, .width = state_[1]});
 }
 
-InfiniMemory::Read InfiniMemory::read(Tape& tape, const Value& qkv, const Value& state, bool is_read_on) const {
+AttentionMemory::Read InfiniMemory::read(Tape& tape, const Value& qkv, const std::vector<Value>& carried,
+                                         bool is_read_on) const {
   const int64_t heads = state_[0], width = heads * state_[1];
   const Shape segment = tape.shape(qkv.data);
   const Value q = columns_of(tape, qkv, 0, width);
@@ -35,7 +38,7 @@ InfiniMemory::Read InfiniMemory::read(Tape& tape, const Value& qkv, const Value&
   Read read{.output = {},
             .keys = columns_of(tape, written, width, width),
             .values = columns_of(tape, written, 2 * width, width)};
-  const Value sums = state_read(tape, feature_of(tape, q), state);
+  const Value sums = state_read(tape, feature_of(tape, q), carried.front());
   const Value of_heads = reshaped(tape, sums, {segment[0], segment[1] * heads, state_[2]});
   read.output = reshaped(tape, weighted_average(tape, of_heads, kLeastWeight), {segment[0], segment[1], width});
   return read;
@@ -45,13 +48,33 @@ Value InfiniMemory::mixed(Tape& tape, Parameters& parameters, const Read& read, 
   return blend(tape, read.output, attended, parameters[prefix_ + "gate"]);
 }
 
-Value InfiniMemory::write(Tape& tape, const Read& segment, const Value& state) const {
+std::vector<Value> InfiniMemory::write(Tape& tape, const Read& segment, const std::vector<Value>& carried) const {
   const int64_t heads = state_[0];
   const Shape shape = tape.shape(segment.values.data);
   const Value k = feature_of(tape, segment.keys);
   const Value of_heads = reshaped(tape, segment.values, {shape[0], shape[1] * heads, state_[1]});
   const Value weighted = feature_map(tape, of_heads, {.formula = kernels::FeatureFormula::kWithOne});
-  return state_write(tape, k, reshaped(tape, weighted, {shape[0], shape[1], heads * state_[2]}), state);
+  return {state_write(tape, k, reshaped(tape, weighted, {shape[0], shape[1], heads * state_[2]}), carried.front())};
+}
+
+namespace {
+
+class InfiniMemoryOfModel final : public ModelMemory {
+ public:
+  explicit InfiniMemoryOfModel(ModelConfig model) : model_(std::move(model)) {}
+
+  std::unique_ptr<AttentionMemory> in_attention(const LayerName& layer) const override {
+    return std::make_unique<InfiniMemory>(model_, layer);
+  }
+
+ private:
+  ModelConfig model_;
+};
+
+}  // namespace
+
+std::unique_ptr<ModelMemory> make_infini_memory(const ModelConfig& model) {
+  return std::make_unique<InfiniMemoryOfModel>(model);
 }
 
 }  // namespace segue
