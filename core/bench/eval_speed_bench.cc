@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/memory_row.h"
 #include "core/engine/segment_engine.h"
 #include "core/memory/memory.h"
 
@@ -63,7 +64,8 @@ std::vector<EvalSpeed> bench_eval_speed(Workbench& workbench, const Effort& effo
                                         const std::vector<int64_t>& lengths) {
   using enum EvaluationMemory;
   Config keeps_states = config;  // whose weights are the same
-  if (config.model.memory.kind == MemoryKind::kKeysValues) keeps_states.model.memory.kind = MemoryKind::kHiddenStates;
+  MemoryKind& kind = keeps_states.model.memory.kind;
+  kind = row_of(kind).has_weights_of.value_or(kind);
   Bench bench(workbench, effort, keeps_states, vocab_size);
   std::vector<EvalSpeed> speeds;
   for (const int64_t length : lengths) {

@@ -3,26 +3,13 @@
 #include <fmt/format.h>
 
 #include "core/config/layers.h"
+#include "core/config/memory_row.h"
 
 namespace segue {
 
 std::vector<CarriedTensor> carried_tensors(const ModelConfig& model, int64_t layer) {
-  switch (model.memory.kind) {
-    case MemoryKind::kAssociative:
-      return {{.name = fmt::format("associations.{}", layer),
-               .shape = {model.n_head, 2 * model.d_head * model.memory.shifts, model.d_head},
-               .change = CarriedChange::kAtEnds}};
-    case MemoryKind::kInfini:  // behind a head's values the weights of their keys
-      return {{.name = fmt::format("infini.{}", layer),
-               .shape = {model.n_head, model.d_head, model.d_head + 1},
-               .change = CarriedChange::kGathered}};
-    case MemoryKind::kHiddenStates:
-    case MemoryKind::kKeysValues:
-    case MemoryKind::kTokens:
-    case MemoryKind::kCompressed:
-    case MemoryKind::kEncoder:
-      break;
-  }
+  std::vector<CarriedTensor> of_memory = row_of(model.memory.kind).carried(model, layer);
+  if (!of_memory.empty()) return of_memory;
   const ScoreConfig& score = score_of_layer(model, layer);
   if (score.kind != ScoreKind::kState) return {};
   const int64_t values = model.d_head + (score.output_norm == StateNorm::kWeights ? 1 : 0);

@@ -3,6 +3,7 @@
 
 #include "base/json_fields.h"
 #include "core/config/bounds.h"
+#include "core/config/layers.h"
 
 namespace segue {
 namespace {

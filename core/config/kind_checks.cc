@@ -128,65 +128,6 @@ void check_global_projections(const ModelConfig& model, std::string_view source)
                  source);
 }
 
-void check_association_sizes(const ModelConfig& model, std::string_view source) {
-  const auto refuse_size = [source](std::string_view key, int64_t most, std::string_view before, int64_t found) {
-    throw_conflict({.key = key,
-                    .expected = fmt::format("at most {}", most),
-                    .reason = {.before = before},
-                    .with = R"(model.memory.kind = "associative")",
-                    .found = fmt::format("{}", found)},
-                   source);
-  };
-  const int64_t of_a_shift = 2 * model.d_head;
-  const int64_t most = std::min<int64_t>(of_a_shift - 1, kMostStateFeatures / of_a_shift);
-  if (most < 1)
-    refuse_size("model.d_head", kMostStateFeatures / 2,
-                fmt::format("of which a shift makes {} features", kMostStateFeatures), model.d_head);
-  if (model.memory.shifts > most)
-    refuse_size("model.memory.shifts", most,
-                fmt::format("of {} features each and {} in all", of_a_shift, kMostStateFeatures), model.memory.shifts);
-}
-
-void check_compression(const ModelConfig& model, std::string_view source) {
-  const MemoryConfig& memory = model.memory;
-  using enum CompressionKind;
-  const std::string compression = fmt::format(R"(model.memory.compression = "{}")", name_of_choice(memory.compression));
-  const auto rate = static_cast<uint64_t>(memory.compression_rate);
-  if (memory.compression == kDilatedConvolution && (rate < 2 || !std::has_single_bit(rate)))
-    throw_conflict({.key = "model.memory.compression_rate",
-                    .expected = "a power of two above 1",
-                    .with = compression,
-                    .found = fmt::format("{}", rate)},
-                   source);
-  const ReconstructionKind found = reconstruction_of(memory);
-  const bool learns = memory.compression == kConvolution || memory.compression == kDilatedConvolution;
-  if (!learns && found != ReconstructionKind::kNone)
-    throw_conflict({.key = "model.memory.reconstruction",
-                    .expected = R"("none")",
-                    .reason = {.behind = "which learns nothing"},
-                    .with = compression,
-                    .found = in_quotes(name_of_choice(found))},
-                   source);
-}
-
-void check_compressed_lengths(const ModelConfig& model, const UsedLengths& lengths, std::string_view source) {
-  const int64_t mem_len = lengths.use.mem_len;
-  const auto refuse_length = [&](const std::string& least, std::string_view because) {
-    throw_conflict({.key = lengths.mem_len_key,
-                    .expected = "at least " + least,
-                    .reason = {.before = because},
-                    .with = R"(model.memory.kind = "compressed")",
-                    .found = fmt::format("{}", mem_len)},
-                   source);
-  };
-  if (mem_len < lengths.tgt_len)
-    refuse_length(fmt::format("{} = {}", lengths.tgt_len_key, lengths.tgt_len),
-                  "so that what a segment pushes out is older than the segment");
-  const int64_t rate = model.memory.compression_rate;
-  if (mem_len < rate)
-    refuse_length(fmt::format("model.memory.compression_rate = {}", rate), "the rows that become one");
-}
-
 void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source) {
   check_strength(model, layer, source);
   check_features(model, layer, source);

@@ -93,32 +93,19 @@ inline const auto& table_of(PatternKind) {
   return kTable;
 }
 
-enum class MemoryKind : uint8_t { kHiddenStates, kKeysValues, kTokens, kAssociative, kInfini, kCompressed, kEncoder };
+#define SEGUE_MEMORY_KIND(Name, word, meaning) k##Name,
+enum class MemoryKind : uint8_t {
+#include "core/config/memory_kinds.inc"
+};
 inline const auto& table_of(MemoryKind) {
-  using enum MemoryKind;
-  static constexpr ChoiceTable<MemoryKind, 7> kTable(
-      {{kHiddenStates, "hidden_states", "the newest inputs of every layer"},
-       {kKeysValues, "keys_values",
-        "the keys and values that every layer made of these inputs with the weights of that time. Later segments do "
-        "not compute them again"},
-       {kTokens, "tokens",
-        "memory tokens, which every segment reads before its own tokens and writes after them for the next segment. "
-        "With model.mem_len above 0, also the newest inputs of every layer"},
-       {kAssociative, "associative",
-        "in every layer a matrix of fixed size for each head. All tokens of later segments read it before the layer. "
-        "Every segment ends in learned memory tokens, and the delta rule writes what the layer makes of these into the "
-        "matrix (Rodkin et al. 2024, ARMT). With model.mem_len above 0, also the newest inputs of every layer"},
-       {kInfini, "infini",
-        "in every layer a matrix of fixed size for each head. When a segment ends, the keys and values of all its "
-        "tokens go into the matrix. Later segments read it by their queries, and a learned gate of each head mixes "
-        "that with what attention gets (Munkhdalai et al. 2024, Infini-attention). With model.mem_len above 0, also "
-        "the newest inputs of every layer"},
-       {kCompressed, "compressed",
-        "the newest inputs of every layer, and older ones compressed, every few into one row, which is a key like the "
-        "others (Rae et al. 2019)"},
-       {kEncoder, "encoder",
-        "the newest tokens. Before every segment an encoder reads them again, in both directions. Its outputs are keys "
-        "of every layer, and it learns through them (Vaswani et al. 2017, as one attention over both)"}});
+#define SEGUE_MEMORY_KIND(Name, word, meaning) +1
+  static constexpr size_t kCount = 0
+#include "core/config/memory_kinds.inc"
+      ;
+#define SEGUE_MEMORY_KIND(Name, word, meaning) {MemoryKind::k##Name, #word, meaning},
+  static constexpr ChoiceTable<MemoryKind, kCount> kTable({
+#include "core/config/memory_kinds.inc"
+  });
   return kTable;
 }
 

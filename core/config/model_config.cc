@@ -5,21 +5,17 @@
 
 #include "base/json_fields.h"
 #include "core/config/bounds.h"
+#include "core/config/memory_row.h"
 
 namespace segue {
 namespace {
 
-constexpr double kMostLayers = 512;
 constexpr double kMostHeads = 1024;
 constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kMostDrawnBlocks = 256;
 constexpr double kMostTaps = 8;  // the limit of the convolution's kernel
-constexpr double kMostCompressed = 1024;
 constexpr double kWidest = 1 << 16;
 constexpr double kWidestInner = 1 << 20;
-// Roles of keys; the others say what the model is, which is not to be changed once it has weights.
-constexpr std::string_view kUse = "use";            // see ModelUse
-constexpr std::string_view kTraining = "training";  // read by training alone
 constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
 }  // namespace
@@ -297,50 +293,7 @@ void LayerOverride::describe(JsonFields& fields) {
 void MemoryConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what is remembered"});
   fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
-  fields.optional(
-      "tokens", tokens,
-      {.meaning = "number of memory tokens of a stream (associative: of a segment), each a vector of model.d_model",
-       .minimum = 1,
-       .maximum = kLongest,
-       .kinds = Kinds(MemoryKind::kTokens, MemoryKind::kAssociative)});
-  fields.optional(
-      "written", written,
-      {.meaning = "the input at the positions where a segment writes its memory", .kinds = Kinds(MemoryKind::kTokens)});
-  fields.optional(
-      "shifts", shifts,
-      {.meaning = "number of neighbours that each column of queries and keys is multiplied with (DPFP). Each neighbour "
-                  "makes 2 d_head features, and a head's matrix has a row of d_head values for each feature",
-       .minimum = 1,
-       .maximum = kMostStateFeatures,
-       .kinds = Kinds(MemoryKind::kAssociative)});
-  const Kinds compressed(MemoryKind::kCompressed);
-  fields.optional("compressed_len", compressed_len,
-                  {.meaning = "compressed rows of every layer's memory, in addition to model.mem_len others",
-                   .unit = "rows",
-                   .minimum = 1,
-                   .maximum = kLongest,
-                   .role = kUse,
-                   .kinds = compressed});
-  fields.optional(
-      "compression_rate", compression_rate,
-      {.meaning = "number of rows that are compressed into one. training.tgt_len need not be a multiple of it",
-       .unit = "rows",
-       .minimum = 1,
-       .maximum = kMostCompressed,
-       .kinds = compressed});
-  fields.optional("compression", compression, {.meaning = "how compression_rate rows become one", .kinds = compressed});
-  fields.optional("reconstruction", reconstruction,
-                  {.meaning = "the loss that trains the compression, and only it", .kinds = compressed});
-  fields.optional("reconstruction_weight", reconstruction_weight,
-                  {.meaning = "weight of that loss beside the model's. Reported losses of predictions leave it out",
-                   .minimum = 0,
-                   .role = kTraining,
-                   .kinds = compressed});
-  fields.optional("encoder_layers", encoder_layers,
-                  {.meaning = "number of layers of the encoder, as wide as the model's",
-                   .minimum = 1,
-                   .maximum = kMostLayers,
-                   .kinds = Kinds(MemoryKind::kEncoder)});
+  for (const MemoryRow* row : memory_rows()) row->describe(*this, fields);
 }
 
 void GlobalStreamConfig::describe(JsonFields& fields) {

@@ -105,18 +105,18 @@ struct LayerOverride {
 };
 
 struct MemoryConfig {
-  MemoryKind kind = MemoryKind::kHiddenStates;
+  MemoryKind kind = {};  // the first of core/config/memory_kinds.inc
   InitialMemory initial = InitialMemory::kEmpty;
-  int64_t tokens = 8;                            // read it through memory_tokens
-  WrittenTokens written = WrittenTokens::kRead;  // read it through writes_own_tokens
-  int64_t shifts = 1;                            // of the associative kind's features
-  // Read by the compressed kind:
-  int64_t compressed_len = 128;  // rows; read it and the rate through use_of
+  // Each read by the kinds that its description names:
+  int64_t tokens = 8;
+  WrittenTokens written = WrittenTokens::kRead;
+  int64_t shifts = 1;
+  int64_t compressed_len = 128;  // rows
   int64_t compression_rate = 4;
   CompressionKind compression = CompressionKind::kConvolution;
-  ReconstructionKind reconstruction = ReconstructionKind::kAuto;  // read it through reconstruction_of
+  ReconstructionKind reconstruction = ReconstructionKind::kAuto;
   double reconstruction_weight = 1.0;
-  int64_t encoder_layers = 2;  // read it through encoder_layers
+  int64_t encoder_layers = 2;
   void describe(JsonFields& fields);
 };
 
@@ -188,33 +188,8 @@ struct ModelConfig {
 
 int64_t effective_d_embed(const ModelConfig& model);
 
-// Memory tokens that a segment writes after its own tokens, and that it reads before them; 0 of other kinds.
-int64_t memory_tokens(const ModelConfig& model);
-int64_t read_tokens(const ModelConfig& model);
-
-// Whether those that it writes begin as learned tokens of their own.
-bool writes_own_tokens(const ModelConfig& model);
-
 // Whether tokens of the global stream, if there are such, have projections of their own.
 bool projects_global_tokens(const ModelConfig& model);
-
-// Whether memory tokens write into a matrix of every layer.
-bool associates(const ModelConfig& model);
-
-// Whether every layer sums keys and values of the segments before, and reads that beside its attention.
-bool has_infini_memory(const ModelConfig& model);
-
-// Layers of the encoder that reads the tokens of a memory; 0 of other kinds.
-int64_t encoder_layers(const ModelConfig& model);
-
-// What the compression of a memory learns from: never kAuto.
-ReconstructionKind reconstruction_of(const MemoryConfig& memory);
-
-// Whether it learns from something in such a model.
-bool learns_compression(const ModelConfig& model);
-
-// Whether it keeps rows by what attention they received.
-bool keeps_most_used(const ModelConfig& model);
 
 // Columns of a head that rotary positions turn: `rotary_share` of them, to the nearest number.
 int64_t rotary_width(const ModelConfig& model);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/config/memory_row.h"
 #include "core/config/model_config.h"
 
 namespace segue {
@@ -23,13 +24,8 @@ void take_over(const VisibilityConfig& visibility, ModelUse& use) {
 
 ModelUse use_of(const ModelConfig& model) {
   ModelUse use{.mem_len = model.mem_len, .ahead = model.objective.is_masked(), .initial_memory = model.memory.initial};
-  use.memory_tokens = memory_tokens(model);
-  use.read_tokens = read_tokens(model);
   use.global_tokens = model.global_stream.tokens;
-  if (model.memory.kind == MemoryKind::kCompressed) {
-    use.compressed_len = model.memory.compressed_len;
-    use.compression_rate = model.memory.compression_rate;
-  }
+  row_of(model.memory.kind).take_over(model.memory, use);
   take_over(model.position, use);
   take_over(model.visibility, use);
   return use;
@@ -52,43 +48,8 @@ int64_t rotary_width(const ModelConfig& model) {
   return std::llround(model.position.rotary_share * static_cast<double>(model.d_head));
 }
 
-int64_t memory_tokens(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kTokens || associates(model) ? model.memory.tokens : 0;
-}
-
-int64_t read_tokens(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kTokens ? model.memory.tokens : 0;
-}
-
-bool writes_own_tokens(const ModelConfig& model) {
-  return associates(model) || model.memory.written == WrittenTokens::kOwn;
-}
-
 bool projects_global_tokens(const ModelConfig& model) {
   return model.global_stream.tokens > 0 && model.global_stream.projections == StreamProjections::kOwn;
-}
-
-bool associates(const ModelConfig& model) { return model.memory.kind == MemoryKind::kAssociative; }
-
-bool has_infini_memory(const ModelConfig& model) { return model.memory.kind == MemoryKind::kInfini; }
-
-int64_t encoder_layers(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kEncoder ? model.memory.encoder_layers : 0;
-}
-
-ReconstructionKind reconstruction_of(const MemoryConfig& memory) {
-  if (memory.reconstruction != ReconstructionKind::kAuto) return memory.reconstruction;
-  const bool is_learned =
-      memory.compression == CompressionKind::kConvolution || memory.compression == CompressionKind::kDilatedConvolution;
-  return is_learned ? ReconstructionKind::kAttention : ReconstructionKind::kNone;
-}
-
-bool learns_compression(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kCompressed && reconstruction_of(model.memory) != ReconstructionKind::kNone;
-}
-
-bool keeps_most_used(const ModelConfig& model) {
-  return model.memory.kind == MemoryKind::kCompressed && model.memory.compression == CompressionKind::kMostUsed;
 }
 
 int64_t effective_d_embed(const ModelConfig& model) { return model.d_embed == 0 ? model.d_model : model.d_embed; }

@@ -7,79 +7,11 @@
 #include "base/error.h"
 #include "core/config/kind_checks.h"
 #include "core/config/layers.h"
+#include "core/config/memory_row.h"
 
 namespace segue {
 
-namespace {
-
-constexpr Reason kWrittenOnce{.behind = "whose tokens are written once a segment, wherever documents end in it"};
-constexpr Reason kGoesOn{.behind = "which goes on from one document to the next"};
-
-}  // namespace
-
-KindNeeds needs_of(const MemoryConfig& memory) {
-  constexpr Need<ObjectiveKind> kNextToken{.choices = Kinds(ObjectiveKind::kNextToken)};
-  constexpr Kinds kCausal(VisibilityKind::kCausal);
-  switch (memory.kind) {
-    case MemoryKind::kHiddenStates:
-    case MemoryKind::kKeysValues:
-      return {};
-    case MemoryKind::kTokens: {
-      constexpr Reason kSeen{.before = "as every token reads all memory tokens"};
-      return {.objective = kNextToken,
-              .visibility = {.choices = kCausal, .reason = kSeen},
-              .no_same_length = kSeen,
-              .no_documents = kWrittenOnce,
-              .hands_on_gradients = true,
-              .remembers_without_rows = true};
-    }
-    case MemoryKind::kAssociative: {
-      constexpr Reason kSeen{.before = "as memory tokens read the whole segment"};
-      return {.objective = kNextToken,
-              .visibility = {.choices = kCausal, .reason = kSeen},
-              .no_same_length = kSeen,
-              .no_documents = kWrittenOnce,
-              .hands_on_gradients = true,
-              .remembers_without_rows = true,
-              .check_sizes = check_association_sizes,
-              .inspected = "associations of every layer"};
-    }
-    case MemoryKind::kInfini:
-      return {.objective = kNextToken,
-              .no_documents = kGoesOn,
-              .hands_on_gradients = true,
-              .remembers_without_rows = true,
-              .inspected = "sums of keys and values in every layer"};
-    case MemoryKind::kCompressed: {
-      constexpr Reason kChosen{.behind = "which chooses among rows that every query sees",
-                               .with = R"(model.memory.compression = "most_used")"};
-      constexpr Reason kMade{.behind = "of whose rows some stand for more than one token"};
-      const bool is_chosen = memory.compression == CompressionKind::kMostUsed;
-      return {.visibility = {.choices = Kinds(VisibilityKind::kCausal, VisibilityKind::kFull),
-                             .reason = is_chosen ? kChosen : kMade},
-              .no_same_length = Reason{.behind = "whose oldest rows no query would see"},
-              .no_documents = Reason{.behind = "whose rows are made of tokens of several documents where these end"},
-              .remembers_without_rows = true,
-              .check_keys = check_compression,
-              .check_lengths = check_compressed_lengths,
-              .is_checked_last = true};
-    }
-    case MemoryKind::kEncoder: {
-      constexpr Reason kSeen{.before = "as every token sees all that the encoder makes"};
-      return {
-          .position = {.accepted = {.turns = true},
-                       .reason = {.before = "as its encoder's keys also lie after a query"}},
-          .some_memory = Reason{.before = "the tokens that an encoder reads"},
-          .initial = {.choices = Kinds(InitialMemory::kEmpty), .reason = {.before = "as it remembers tokens"}},
-          .objective = kNextToken,
-          .visibility = {.choices = kCausal, .reason = kSeen},
-          .no_same_length = kSeen,
-          .no_documents = Reason{.behind = "whose encoder reads tokens of several documents together where these end"},
-          .inspected = "which an encoder reads"};
-    }
-  }
-  throw ContractError("unknown kind of memory");
-}
+KindNeeds needs_of(const MemoryConfig& memory) { return row_of(memory.kind).needs(memory); }
 
 KindNeeds needs_of(ScoreKind score) {
   switch (score) {

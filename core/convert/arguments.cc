@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "core/config/config.h"
+#include "core/config/memory_row.h"
 
 namespace segue {
 
@@ -343,8 +344,7 @@ void check_exportable(WeightFormat format, const ModelConfig& model) {
   if (!model.layers.empty()) refuse("layers", "[]", fmt::format("a list of {}", model.layers.size()));
   const OrderedJson usual = write_fields(ModelConfig{}).flatten();
   ModelConfig weights = model;
-  if (model.memory.kind == MemoryKind::kKeysValues)  // says what is kept of rows, and nothing of weights
-    weights.memory.kind = MemoryKind::kHiddenStates;
+  weights.memory.kind = row_of(model.memory.kind).has_weights_of.value_or(model.memory.kind);
   const OrderedJson found = write_fields(weights).flatten();
   for (const auto& [pointer, value] : found.items()) {
     if (is_converted(pointer) || usual.value(pointer, OrderedJson()) == value) continue;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/kinds/memory/compressed/options.h"
 #include "kernels/copy_block.h"
 
 namespace segue {
@@ -14,7 +15,7 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
   const Compute& compute = in_use.parameters.compute();
   const ModelConfig& model = in_use.model.config();
   const ModelUse& use = in_use.use;
-  const int64_t most = keeps_most_used(model) ? use.pushed_out(use.uncompressed_rows(), tgt_len) : 0;
+  const int64_t most = keeps_most_used(model.memory) ? use.pushed_out(use.uncompressed_rows(), tgt_len) : 0;
   for (int64_t l = 0; l < model.n_layer; ++l) {
     inputs_.emplace_back(compute.activations, Shape{streams, tgt_len, model.d_model}, compute.device);
     received_.emplace_back(DType::kFloat32, Shape{streams, model.n_head, most}, compute.device);

@@ -2,51 +2,44 @@
 
 #include "core/config/carried.h"
 #include "core/config/layers.h"
-#include "core/memory/compressed_cache.h"
-#include "core/memory/compressed_memory.h"
-#include "core/memory/encoder_memory.h"
+#include "core/memory/kept_memory.h"
 #include "core/memory/kv_cache.h"
 #include "core/memory/layer_states.h"
 #include "core/memory/segment_memory.h"
-#include "core/memory/token_memory.h"
 
 namespace segue {
 
-std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
-                                                     const Compute& compute) {
-  switch (model.memory.kind) {
-    case MemoryKind::kHiddenStates:
-    case MemoryKind::kKeysValues:
-      if (state_layers(model) > 0) return std::make_unique<StateMemory>(model, use, streams, compute);
-      return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
-    case MemoryKind::kTokens:
-      return std::make_unique<TokenMemory>(model, use, streams, compute);
-    case MemoryKind::kAssociative:
-    case MemoryKind::kInfini:
-      return std::make_unique<StateMemory>(model, use, streams, compute);
-    case MemoryKind::kCompressed:
-      return std::make_unique<CompressedMemory>(model, use, streams, compute);
-    case MemoryKind::kEncoder:
-      return std::make_unique<EncoderMemory>(use.mem_len, streams, compute.device);
+#define SEGUE_MEMORY_KIND(Name, word, meaning) extern const KeptMemoryRow k##Name##Kept;
+#include "core/config/memory_kinds.inc"
+
+const KeptMemoryRow& kept(MemoryKind kind) {
+  switch (kind) {
+#define SEGUE_MEMORY_KIND(Name, word, meaning) \
+  case MemoryKind::k##Name:                    \
+    return k##Name##Kept;
+#include "core/config/memory_kinds.inc"
   }
   throw ContractError("unknown kind of memory");
 }
 
+std::unique_ptr<TrainingMemory> make_rows_and_states(const ModelConfig& model, const ModelUse& use, int64_t streams,
+                                                     const Compute& compute) {
+  if (hands_on_states(model)) return std::make_unique<StateMemory>(model, use, streams, compute);
+  return std::make_unique<SegmentMemory>(memory_shape(model, use, streams), compute);
+}
+
+std::unique_ptr<FrozenMemory> make_kv_cache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
+  return std::make_unique<KvCache>(in_use, streams, tgt_len);
+}
+
+std::unique_ptr<TrainingMemory> make_training_memory(const ModelConfig& model, const ModelUse& use, int64_t streams,
+                                                     const Compute& compute) {
+  return kept(model.memory.kind).make_training(model, use, streams, compute);
+}
+
 std::unique_ptr<FrozenMemory> make_frozen_memory(const ModelInUse& in_use, int64_t streams, int64_t tgt_len) {
   if (in_use.use.global_tokens > 0) throw ContractError("a KV cache has no place for a global stream");
-  switch (in_use.model.config().memory.kind) {
-    case MemoryKind::kHiddenStates:
-    case MemoryKind::kTokens:
-    case MemoryKind::kAssociative:
-    case MemoryKind::kInfini:
-    case MemoryKind::kKeysValues:
-      return std::make_unique<KvCache>(in_use, streams, tgt_len);
-    case MemoryKind::kCompressed:
-      return std::make_unique<CompressedCache>(in_use, streams, tgt_len);
-    case MemoryKind::kEncoder:
-      return std::make_unique<EncoderCache>(in_use, streams, tgt_len);
-  }
-  throw ContractError("unknown kind of memory");
+  return kept(in_use.model.config().memory.kind).make_frozen(in_use, streams, tgt_len);
 }
 
 bool keeps_kv_cache(EvaluationMemory asked, const ModelUse& use) {

@@ -4,7 +4,7 @@
 namespace segue {
 
 MemoryTokens::MemoryTokens(const ModelConfig& model, int64_t streams, const Compute& compute)
-    : compute_(compute), tokens_(compute.activations, {streams, memory_tokens(model), model.d_model}, compute.device) {}
+    : compute_(compute), tokens_(compute.activations, {streams, model.memory.tokens, model.d_model}, compute.device) {}
 
 ConstTensorView MemoryTokens::view() const {
   const Shape& shape = tokens_.shape();

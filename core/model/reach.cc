@@ -5,6 +5,7 @@
 #include "core/attention/visibility.h"
 #include "core/config/carried.h"
 #include "core/config/layers.h"
+#include "core/config/memory_row.h"
 
 namespace segue {
 
@@ -13,7 +14,7 @@ namespace {
 // The position of the oldest token that reaches a query, both counted from the first of the query's segment. A token
 // sees the global stream of its segment, if there is one, and that sees all of its memory in the layer below.
 int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, int64_t query) {
-  if (encoder_layers(model) > 0) return -use.mem_len;
+  if (row_of(model.memory.kind).is_seen_whole) return -use.mem_len;
   int64_t oldest = query;
   std::optional<int64_t> streams_back;  // segments back, of the oldest global stream that reaches the query
   for (int64_t layer = model.n_layer - 1; layer >= 0; --layer) {
@@ -29,19 +30,19 @@ int64_t oldest_in_reach(const ModelConfig& model, const ModelUse& use, int64_t t
 }
 
 // Whether what a token writes may be read however much later.
-bool is_without_limit(const ModelConfig& model, const ModelUse& use) {
-  return use.memory_tokens > 0 || keeps_most_used(model) || hands_on_states(model);
+bool is_without_limit(const ModelConfig& model) {
+  return !row_of(model.memory.kind).without_limit(model.memory).empty() || hands_on_states(model);
 }
 
 }  // namespace
 
 std::optional<int64_t> reach_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (is_without_limit(model, use)) return std::nullopt;
+  if (is_without_limit(model)) return std::nullopt;
   return tgt_len - 1 - oldest_in_reach(model, use, tgt_len, tgt_len - 1);
 }
 
 std::optional<int64_t> warm_up_in_tokens(const ModelConfig& model, const ModelUse& use, int64_t tgt_len) {
-  if (is_without_limit(model, use) || tgt_len % use.compression_rate != 0) return std::nullopt;
+  if (is_without_limit(model) || tgt_len % use.compression_rate != 0) return std::nullopt;
   const int64_t before = -oldest_in_reach(model, use, tgt_len, 0);
   return (before + tgt_len - 1) / tgt_len * tgt_len;
 }

@@ -6,8 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/memory/memory.h"
-#include "core/kinds/memory/compressed/compressing_memory.h"
+#include "core/memory/kept_memory.h"
 #include "core/model/transformer.h"
 #include "core/train/scored_targets.h"
 #include "distributed/share.h"
@@ -60,14 +59,9 @@ class Recorder {
   // What a KV cache makes at its beginning, and between segments.
   void add_frozen(std::vector<TapeProduct>& all, const ModelUse& use, const SegmentShape& shape) {
     append(all, model_.record_frozen(arena_, parameters_, use, shape.streams, shape.tgt_len)->tape);
-    if (config_.model.memory.kind == MemoryKind::kEncoder)
-      append(all, model_.record_encoded(arena_, parameters_, use, shape.streams, use.mem_len)->tape);
-    if (config_.model.memory.kind != MemoryKind::kCompressed) return;
-    for (int64_t layer = 0; layer < config_.model.n_layer; ++layer) {
-      append(all, model_.record_memory(arena_, parameters_, use, shape, layer)->tape);
-      if (shape.pushed_out > 0)
-        append(all, memory_as<CompressingMemory>(model_.memory()).record(arena_, parameters_, shape, layer)->tape);
-    }
+    kept(config_.model.memory.kind).show_between(model_, arena_, parameters_, use, shape, [&all](const Tape& tape) {
+      append(all, tape);
+    });
   }
 
   const Config& config_;

@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "core/config/memory_row.h"
 #include "core/evaluation/loss_units.h"
 #include "core/model/reach.h"
 #include "core/model/stored_tokenizer.h"
@@ -70,7 +71,8 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       lengths_(last_lengths(config)),
       scored_targets_(config.training, streams_.count),
       reports_(streams_.count * last_lengths(config).tokens(), queue.device().is_cuda() ? kMostUnreadSteps : 1,
-               queue.device(), segments_.scores_some(), learns_compression(config.model) ? streams_.count : 0),
+               queue.device(), segments_.scores_some(),
+               row_of(config.model.memory.kind).has_own_loss(config.model.memory) ? streams_.count : 0),
       loss_watch_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
@@ -324,7 +326,7 @@ StepMetrics Trainer::interval_metrics() const {
   if (segments_.scores_some() && interval_.hits)
     accuracy = static_cast<double>(*interval_.hits) / static_cast<double>(interval_.scored);
   std::optional<double> reconstruction;
-  if (learns_compression(config_.model))
+  if (row_of(config_.model.memory.kind).has_own_loss(config_.model.memory))
     reconstruction = interval_.reconstruction / static_cast<double>(interval_.losses);
   // Steps count alike, whatever they scored; per byte, tokens do.
   MeanLoss loss{.per_token = interval_.loss / static_cast<double>(interval_.losses)};

@@ -6,6 +6,7 @@
 
 #include "base/memory_limit.h"
 #include "base/text.h"
+#include "core/config/memory_row.h"
 #include "core/model/reach.h"
 #include "core/train/stages.h"
 #include "core/train/trainer.h"
@@ -31,10 +32,12 @@ void Trainer::log_memory(int64_t activations) {
 void Trainer::log_segments() const {
   const StageLengths last = last_lengths(config_);
   const bool has_short = std::ranges::any_of(config_.training.stages, [](auto& s) { return s.segments_per_step == 1; });
-  if (associates(config_.model) && (last.segments == 1 || has_short))
-    warn(fmt::format(R"(training.{}segments_per_step: 1 with model.memory.kind = "associative": {}layers do not learn )"
-                     "to write, which they do only through a later segment of the same step",
-                     last.segments == 1 ? "" : "stages[].", last.segments == 1 ? "" : "meanwhile "));
+  if (row_of(config_.model.memory.kind).learns_from_later_segments && (last.segments == 1 || has_short))
+    warn(
+        fmt::format("training.{}segments_per_step: 1 with model.memory.{}: {}layers do not learn to write, which they "
+                    "do only through a later segment of the same step",
+                    last.segments == 1 ? "" : "stages[].", said_kind(config_.model.memory),
+                    last.segments == 1 ? "" : "meanwhile "));
   if (last.segments == 1) return;
   const std::string_view text = dataset_.split_info(config_.data.train_split).examples ? "an example" : "an epoch";
   const int64_t segments = (segments_.targets_per_text() + last.tgt_len - 1) / last.tgt_len;

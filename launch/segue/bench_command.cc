@@ -23,6 +23,7 @@
 #include "core/bench/state_bench.h"
 #include "core/bench/step_bench.h"
 #include "core/config/device_choice.h"
+#include "core/config/memory_row.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/job.h"
@@ -292,7 +293,7 @@ void run_eval_speed(const EvalSpeedOptions& options) {
   const Config config = load_config(options.config, options.overrides);
   check_use(config.model, use_of(config.model), options.tgt_len, options.config);
   const MemoryKind kind = config.model.memory.kind;
-  if (kind == MemoryKind::kCompressed || kind == MemoryKind::kEncoder)
+  if (!row_of(kind).is_like_a_window)
     throw ConfigError(R"({}: model.memory.kind: expected a kind that a window of keys can stand for, found "{}")",
                       options.config, name_of_choice(kind));
   if (config.model.objective.is_masked())

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/config/model_config.h"
+#include "tests/oracle/kinds_of_memory.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/matmul.h"
 #include "tests/oracle/most_used_rows.h"
@@ -53,7 +54,7 @@ class Compression {
   // The loss of rows [R, D] that became `compressed` while the layer's inputs were `inputs` [T, D].
   Scalar loss(const Constants& inputs, const Constants& rows, const Rows& compressed) const {
     const Rows old(rows.begin(), rows.end());
-    switch (reconstruction_of(model_.memory)) {
+    switch (reconstruction_of(model_)) {
       case ReconstructionKind::kAttention:
         return distance(attended(inputs, compressed), attended(inputs, old));
       case ReconstructionKind::kAutoEncoding: {

@@ -12,6 +12,7 @@
 #include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "tests/oracle/compression.h"
+#include "tests/oracle/kinds_of_memory.h"
 #include "tests/oracle/segment_memory.h"
 #include "tests/oracle/transformer_xl.h"
 

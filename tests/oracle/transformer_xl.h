@@ -17,6 +17,7 @@
 #include "tests/oracle/associations.h"
 #include "tests/oracle/feed_forward.h"
 #include "tests/oracle/infini_memory.h"
+#include "tests/oracle/kinds_of_memory.h"
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/layers.h"
 #include "tests/oracle/masked_attention.h"

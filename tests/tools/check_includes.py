@@ -41,7 +41,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def place_of(path):
-    """The longest listed place that holds the path, or None."""
+    """The longest listed place that holds the path, or None. Two files of a kind stand at other heights than the rest."""
+    if re.fullmatch(r"core/kinds/.*/options\.(?:h|cc)", path):
+        return "core/config"
+    if re.fullmatch(r"core/kinds/.*/kept\.cc", path):
+        return "core/memory"
     folders = pathlib.PurePosixPath(path).parts[:-1]
     candidates = ["/".join(folders[:depth]) for depth in range(len(folders), 0, -1)]
     return next((place for place in candidates if place in HEIGHTS), None)

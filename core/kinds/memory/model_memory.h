@@ -78,7 +78,12 @@ const Kind& memory_as(const ModelMemory& memory) {
 Remembered remembered_in_training(const ModelConfig& model);
 int64_t remembered_width(const ModelConfig& model, Remembered form);
 
-// Each kind's own file defines one function of this type.
-using ModelMemoryMaker = std::unique_ptr<ModelMemory>(const ModelConfig& model);
+// What each kind's own file defines for core/config/memory_kinds.inc; the defaults are those of rows of layers.
+struct ModelMemoryRow {
+  std::unique_ptr<ModelMemory> (*make)(const ModelConfig& model) = [](const ModelConfig& /*model*/) {
+    return std::make_unique<ModelMemory>();
+  };
+  Remembered in_training = Remembered::kHiddenStates;
+};
 
 }  // namespace segue

@@ -5,6 +5,7 @@
 
 #include "core/model/reach.h"
 #include "tests/core/model/model_problem.h"
+#include "tests/oracle/kinds_of_memory.h"
 
 namespace segue {
 namespace {

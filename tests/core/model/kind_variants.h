@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/core/model/small_model.h"
+#include "tests/oracle/kinds_of_memory.h"
 
 namespace segue {
 

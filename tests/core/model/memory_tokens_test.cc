@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/model/model_problem.h"
+#include "tests/oracle/kinds_of_memory.h"
 
 namespace segue {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/config/carried.h"
 #include "tests/core/model/key_variants.h"
 #include "tests/core/model/kind_variants.h"
+#include "tests/oracle/kinds_of_memory.h"
 
 namespace segue {
 

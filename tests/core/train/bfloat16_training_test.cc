@@ -3,6 +3,7 @@
 
 #include "tests/core/train/small_run.h"
 #include "tests/kernels/bfloat16.h"
+#include "tests/oracle/kinds_of_memory.h"
 
 namespace segue {
 namespace {

@@ -13,7 +13,7 @@ constexpr const char* kWrittenTokens = "memory.written";
 class AssociativeStations final : public MemoryStations {
  public:
   AssociativeStations(StepRecording& step, const ModelConfig& model, const std::vector<Associations>& layers)
-      : MemoryStations(step), tokens_{step.shape.streams, memory_tokens(model), model.d_model}, layers_(layers) {}
+      : MemoryStations(step), tokens_{step.shape.streams, model.memory.tokens, model.d_model}, layers_(layers) {}
 
   StreamRows rows_after(const SegmentOfStep& segment) override {
     if (!segment.closes) return {};
@@ -52,7 +52,7 @@ class AssociativeMemory final : public ModelMemory {
   }
 
   void declare(std::vector<ParameterSpec>& specs) const override {
-    specs.push_back({kWrittenTokens, {memory_tokens(model_), model_.d_model}});
+    specs.push_back({kWrittenTokens, {model_.memory.tokens, model_.d_model}});
   }
 
   void declare_before_block(int64_t layer, std::vector<ParameterSpec>& specs) const override {
@@ -70,8 +70,10 @@ class AssociativeMemory final : public ModelMemory {
 
 }  // namespace
 
-std::unique_ptr<ModelMemory> make_associative_memory(const ModelConfig& model) {
-  return std::make_unique<AssociativeMemory>(model);
-}
+extern const ModelMemoryRow kAssociativeInModel;
+constinit const ModelMemoryRow kAssociativeInModel{
+    .make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
+      return std::make_unique<AssociativeMemory>(model);
+    }};
 
 }  // namespace segue

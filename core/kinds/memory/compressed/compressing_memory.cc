@@ -1,5 +1,7 @@
 #include "core/kinds/memory/compressed/compressing_memory.h"
 
+#include "core/kinds/memory/compressed/options.h"
+
 namespace segue {
 
 namespace {
@@ -17,7 +19,7 @@ class CompressingStations final : public MemoryStations {
   // What the rows that the segment pushes out receive; of a KV cache together with what the parts before gave them.
   void ask_about(LayerMemory& memory) override {
     const SegmentShape& shape = step_.shape;
-    if (!keeps_most_used(model_) || shape.pushed_out == 0) return;
+    if (!keeps_most_used(model_.memory) || shape.pushed_out == 0) return;
     const Shape sums{shape.streams, model_.n_head, shape.pushed_out};
     ReceivedAttention received{.sums = tape().new_slot(sums), .before = {}, .first = shape.compressed};
     if (shape.remembered == Remembered::kKvCache) {
@@ -42,7 +44,7 @@ class CompressingStations final : public MemoryStations {
     const auto l = static_cast<size_t>(layer);
     const Value rows = pushed_out_of(tape(), step_.memories[l].rows, step_.shape);
     const Value compressed = layers_[l].compress(tape(), step_.parameters, rows,
-                                                 keeps_most_used(model_) ? segment.received[l].sums : Slot());
+                                                 keeps_most_used(model_.memory) ? segment.received[l].sums : Slot());
     tape().keep(compressed.data);
     segment.compressed.push_back(compressed.data);
     if (tape().training()) add_reconstruction(l, block, outputs, rows, compressed);
@@ -94,7 +96,7 @@ std::unique_ptr<CompressedTape> CompressingMemory::record(Arena& arena, Paramete
   auto made = std::make_unique<CompressedTape>(arena, parameters.compute().activations);
   Tape& tape = made->tape;
   made->hidden = tape.bound({shape.streams, shape.memory_length, model_.d_model}, tape.activations());
-  if (keeps_most_used(model_))
+  if (keeps_most_used(model_.memory))
     made->received = tape.bound({shape.streams, model_.n_head, shape.pushed_out}, DType::kFloat32);
   const Value rows = pushed_out_of(tape, {.data = made->hidden, .gradient = {}}, shape);
   const Compressor& compressor = layers_[static_cast<size_t>(layer)];
@@ -104,8 +106,9 @@ std::unique_ptr<CompressedTape> CompressingMemory::record(Arena& arena, Paramete
   return made;
 }
 
-std::unique_ptr<ModelMemory> make_compressing_memory(const ModelConfig& model) {
+extern const ModelMemoryRow kCompressedInModel;
+constinit const ModelMemoryRow kCompressedInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<CompressingMemory>(model);
-}
+}};
 
 }  // namespace segue

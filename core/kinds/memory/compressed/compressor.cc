@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/kinds/memory/compressed/options.h"
+
 namespace segue {
 
 namespace {

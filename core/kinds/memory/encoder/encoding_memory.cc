@@ -47,8 +47,9 @@ Value EncodingMemory::record(Tape& tape, Parameters& parameters, const Head& hea
   return encoder_.encode(tape, parameters, embedded, ahead, use);
 }
 
-std::unique_ptr<ModelMemory> make_encoding_memory(const ModelConfig& model) {
+extern const ModelMemoryRow kEncoderInModel;
+constinit const ModelMemoryRow kEncoderInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<EncodingMemory>(model);
-}
+}};
 
 }  // namespace segue

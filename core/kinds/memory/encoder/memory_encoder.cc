@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kEncoderNorm = "encoder.final_norm";
 
 ModelConfig of_layers_alike(ModelConfig model) {
-  model.n_layer = encoder_layers(model);
+  model.n_layer = model.memory.encoder_layers;
   model.layers.clear();
   return model;
 }

@@ -73,8 +73,9 @@ class InfiniMemoryOfModel final : public ModelMemory {
 
 }  // namespace
 
-std::unique_ptr<ModelMemory> make_infini_memory(const ModelConfig& model) {
+extern const ModelMemoryRow kInfiniInModel;
+constinit const ModelMemoryRow kInfiniInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<InfiniMemoryOfModel>(model);
-}
+}};
 
 }  // namespace segue

@@ -14,8 +14,8 @@ class TokenStations final : public MemoryStations {
  public:
   TokenStations(StepRecording& step, const ModelConfig& model)
       : MemoryStations(step),
-        shape_{step.shape.streams, memory_tokens(model), model.d_model},
-        writes_own_(writes_own_tokens(model)) {}
+        shape_{step.shape.streams, model.memory.tokens, model.d_model},
+        writes_own_(model.memory.written == WrittenTokens::kOwn) {}
 
   void open() override {
     if (step_.shape.opens || (step_.shape.closes && !writes_own_)) tokens_ = read();
@@ -58,9 +58,9 @@ class TokenMemoryOfModel final : public ModelMemory {
   explicit TokenMemoryOfModel(ModelConfig model) : model_(std::move(model)) {}
 
   void declare(std::vector<ParameterSpec>& specs) const override {
-    const Shape tokens{memory_tokens(model_), model_.d_model};
+    const Shape tokens{model_.memory.tokens, model_.d_model};
     specs.push_back({kInitialTokens, tokens});
-    if (writes_own_tokens(model_)) specs.push_back({kWrittenTokens, tokens});
+    if (model_.memory.written == WrittenTokens::kOwn) specs.push_back({kWrittenTokens, tokens});
   }
 
   std::unique_ptr<MemoryStations> stations(StepRecording& step) const override {
@@ -73,8 +73,9 @@ class TokenMemoryOfModel final : public ModelMemory {
 
 }  // namespace
 
-std::unique_ptr<ModelMemory> make_token_memory(const ModelConfig& model) {
+extern const ModelMemoryRow kTokensInModel;
+constinit const ModelMemoryRow kTokensInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<TokenMemoryOfModel>(model);
-}
+}};
 
 }  // namespace segue

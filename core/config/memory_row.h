@@ -1,0 +1,58 @@
+// What a kind of memory says of itself in configs: a row, which core/kinds/memory/WORD/options.cc defines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/carried.h"
+#include "core/config/needs.h"
+
+namespace segue {
+
+// The defaults are those of a memory of the newest rows of every layer.
+struct MemoryRow {
+  // Its keys below model.memory.
+  void (*describe)(MemoryConfig& memory, JsonFields& fields) = [](MemoryConfig& /*memory*/, JsonFields& /*fields*/) {};
+
+  // What it needs of the rest of a config.
+  KindNeeds (*needs)(const MemoryConfig& memory) = [](const MemoryConfig& /*memory*/) { return KindNeeds(); };
+
+  // What a layer hands on from segment to segment beside rows.
+  std::vector<CarriedTensor> (*carried)(const ModelConfig& model, int64_t layer) =
+      [](const ModelConfig& /*model*/, int64_t /*layer*/) { return std::vector<CarriedTensor>(); };
+
+  // Says in a use how many rows of its own a segment has, or how the memory compresses.
+  void (*take_over)(const MemoryConfig& memory, ModelUse& use) = [](const MemoryConfig& /*memory*/, ModelUse& /*use*/) {
+  };
+
+  // Where a token may be remembered however much later, what makes it so: `kind = "tokens"`, below model.memory. Empty
+  // where it is forgotten after so many tokens. Of what layers carry, nobody asks.
+  std::string (*without_limit)(const MemoryConfig& memory) = [](const MemoryConfig& /*memory*/) {
+    return std::string();
+  };
+
+  // Whether a part of it learns from a loss of its own.
+  bool (*has_own_loss)(const MemoryConfig& memory) = [](const MemoryConfig& /*memory*/) { return false; };
+
+  // The kind whose models have the same weights, if another has.
+  std::optional<MemoryKind> has_weights_of = {};
+
+  bool learns_from_later_segments = false;  // what to write, through those of the same step alone
+  bool is_seen_whole = false;               // by every token, whatever layers see of their segment
+  bool holds_a_segment = false;             // at least: segments are never longer than it
+  bool is_like_a_window = true;             // of keys, of as many tokens
+};
+
+const MemoryRow& row_of(MemoryKind kind);
+std::vector<const MemoryRow*> memory_rows();  // of all kinds, in the order of the list
+
+// `kind = "WORD"`.
+std::string said_kind(const MemoryConfig& memory);
+
+// Why several kinds take no documents that end within a segment.
+inline constexpr Reason kWrittenOnce{.behind = "whose tokens are written once a segment, wherever documents end in it"};
+inline constexpr Reason kGoesOn{.behind = "which goes on from one document to the next"};
+
+}  // namespace segue

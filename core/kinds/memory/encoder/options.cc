@@ -1,0 +1,36 @@
+#include "base/json_fields.h"
+#include "core/config/bounds.h"
+#include "core/config/memory_row.h"
+
+namespace segue {
+
+namespace {
+
+void describe_encoder(MemoryConfig& memory, JsonFields& fields) {
+  fields.optional("encoder_layers", memory.encoder_layers,
+                  {.meaning = "number of layers of the encoder, as wide as the model's",
+                   .minimum = 1,
+                   .maximum = kMostLayers,
+                   .kinds = Kinds(MemoryKind::kEncoder)});
+}
+
+KindNeeds needs_of_encoder(const MemoryConfig& /*memory*/) {
+  constexpr Reason kSeen{.before = "as every token sees all that the encoder makes"};
+  return {
+      .position = {.accepted = {.turns = true}, .reason = {.before = "as its encoder's keys also lie after a query"}},
+      .some_memory = Reason{.before = "the tokens that an encoder reads"},
+      .initial = {.choices = Kinds(InitialMemory::kEmpty), .reason = {.before = "as it remembers tokens"}},
+      .objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
+      .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},
+      .no_same_length = kSeen,
+      .no_documents = Reason{.behind = "whose encoder reads tokens of several documents together where these end"},
+      .inspected = "which an encoder reads"};
+}
+
+}  // namespace
+
+extern const MemoryRow kEncoderRow;
+constinit const MemoryRow kEncoderRow{
+    .describe = describe_encoder, .needs = needs_of_encoder, .is_seen_whole = true, .is_like_a_window = false};
+
+}  // namespace segue

@@ -1,0 +1,9 @@
+// The memory of the published Transformer-XL (Dai et al. 2019): as the defaults are.
+#include "core/config/memory_row.h"
+
+namespace segue {
+
+extern const MemoryRow kHiddenStatesRow;
+constinit const MemoryRow kHiddenStatesRow{};
+
+}  // namespace segue

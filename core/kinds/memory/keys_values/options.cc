@@ -1,0 +1,9 @@
+// Keys and values in place of the inputs that they are made of, which says nothing of weights.
+#include "core/config/memory_row.h"
+
+namespace segue {
+
+extern const MemoryRow kKeysValuesRow;
+constinit const MemoryRow kKeysValuesRow{.has_weights_of = MemoryKind::kHiddenStates};
+
+}  // namespace segue
