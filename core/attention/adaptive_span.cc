@@ -7,6 +7,7 @@
 
 #include "core/attention/visibility.h"
 #include "core/config/layers.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/config/layers.h"
+#include "core/config/position_kind.h"
 
 namespace segue {
 

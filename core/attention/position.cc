@@ -1,6 +1,8 @@
 // Shared by the kinds of positions, and the choice of one.
 #include "core/attention/position.h"
 
+#include "core/config/position_kind.h"
+
 namespace segue {
 
 void Position::declare_shared(std::vector<ParameterSpec>& /*specs*/) const {}

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/bits.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "core/config/layers.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/config/memory_kind.h"
 #include "core/config/memory_row.h"
 #include "core/engine/segment_engine.h"
 #include "core/memory/memory.h"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/random.h"
+#include "core/config/head_kind.h"
 #include "core/head/head.h"
 
 namespace segue {

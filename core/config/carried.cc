@@ -4,6 +4,7 @@
 
 #include "core/config/layers.h"
 #include "core/config/memory_row.h"
+#include "core/config/score_kind.h"
 
 namespace segue {
 

@@ -12,10 +12,13 @@
 #include "base/text.h"
 #include "core/config/config.h"
 #include "core/config/device_choice.h"
+#include "core/config/head_kind.h"
 #include "core/config/kind_checks.h"
 #include "core/config/layers.h"
 #include "core/config/needs.h"
+#include "core/config/position_kind.h"
 #include "core/config/position_terms.h"
+#include "core/config/score_kind.h"
 #include "core/config/visibility_checks.h"
 #include "kernels/token_clusters.h"
 

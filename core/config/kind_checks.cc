@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "core/config/bounds.h"
 #include "core/config/layers.h"
+#include "core/config/position_kind.h"
 
 namespace segue {
 namespace {

@@ -12,102 +12,17 @@
 
 namespace segue {
 
-enum class PositionKind : uint8_t {
-  kRelative,
-  kSinusoidal,
-  kLearned,
-  kShaw,
-  kRope,
-  kAlibi,
-  kT5,
-  kKerple,
-  kDistanceAware,
-  kNone
-};
-inline const auto& table_of(PositionKind) {
-  using enum PositionKind;
-  static constexpr std::string_view kAbsolute =
-      "a vector for a token's position in its segment is added to its embedding, and what is in memory keeps the "
-      "position that it had";
-  static constexpr ChoiceTable<PositionKind, 10> kTable(
-      {{kRelative, "relative", "sinusoids of the distance between query and key, with the biases u and w"},
-       {kShaw, "shaw", "a learned row for every distance, in every layer"},
-       {kRope, "rope",
-        "queries and keys are rotated by angles that grow with their position, so that scores depend on the distance"},
-       {kAlibi, "alibi", "every head subtracts a fixed slope of its own, times the distance, from each score"},
-       {kT5, "t5", "every head adds a learned bias to each score, one for each bucket of distances"},
-       {kKerple, "kerple", "every head subtracts a learned multiple of a logarithm of the distance from each score"},
-       {kDistanceAware, "distance_aware",
-        "every head of every layer sets scores below zero to zero and multiplies the others by a learned curve of the "
-        "distance"},
-       {kSinusoidal, "sinusoidal", kAbsolute},
-       {kLearned, "learned", kAbsolute},
-       {kNone, "none", "attention sees only the content of keys"}});
-  return kTable;
-}
-
-enum class ObjectiveKind : uint8_t { kNextToken, kMasked };
-inline const auto& table_of(ObjectiveKind) {
-  using enum ObjectiveKind;
-  static constexpr ChoiceTable<ObjectiveKind, 2> kTable(
-      {{kNextToken, "next_token", "the tokens before it"},
-       {kMasked, "masked",
-        "its whole segment, in which a mask token stands for it and some others, and what is remembered of earlier "
-        "segments, masked likewise (Devlin et al. 2019)"}});
-  return kTable;
-}
-
-enum class VisibilityKind : uint8_t { kCausal, kFull, kWindow, kSparse, kAdaptive };
-inline const auto& table_of(VisibilityKind) {
-  using enum VisibilityKind;
-  static constexpr ChoiceTable<VisibilityKind, 5> kTable(
-      {{kCausal, "causal", "all of memory, and the segment up to the query itself"},
-       {kFull, "full", "all of memory and the whole segment (only with the masked objective)"},
-       {kWindow, "window",
-        "the newest keys, the same number for every query, so that losses do not depend on where segments begin"},
-       {kSparse, "sparse",
-        "for each head the keys that its patterns name, with the masked objective also after the query. Time goes only "
-        "to tiles of 64 queries and 64 keys that hold a visible pair"},
-       {kAdaptive, "adaptive",
-        "the newest keys, as far back as every head of every layer learns to look. Time goes only to tiles of 64 "
-        "queries and 64 keys that hold a visible pair"}});
-  return kTable;
-}
-
-enum class PatternKind : uint8_t { kWindow, kDilated, kStrided, kBlocks, kBlockwise, kFixed, kGlobal, kRandom };
-inline const auto& table_of(PatternKind) {
-  using enum PatternKind;
-  static constexpr ChoiceTable<PatternKind, 8> kTable(
-      {{kWindow, "window",
-        "the newest keys, the same number for every query, and as many after it where it looks ahead"},
-       {kDilated, "dilated", "window keys, but only every stride-th one, counted from the query's own"},
-       {kStrided, "strided", "every stride-th key, from the query's own as far back as memory reaches"},
-       {kBlocks, "blocks",
-        "the keys of the query's block and some before it, and as many after it where the query looks ahead"},
-       {kBlockwise, "blockwise", "the keys of one block, the query's own or the one that lies shift blocks before it"},
-       {kFixed, "fixed", "the keys at fixed positions of every period, as far back as memory reaches"},
-       {kGlobal, "global",
-        "the keys at the first positions of every period, which themselves see all keys, as far back as memory "
-        "reaches"},
-       {kRandom, "random", "the keys of random blocks, drawn for the query's block in every head of every layer"}});
-  return kTable;
-}
-
-#define SEGUE_MEMORY_KIND(Name, word, meaning) k##Name,
-enum class MemoryKind : uint8_t {
-#include "core/config/memory_kinds.inc"
-};
-inline const auto& table_of(MemoryKind) {
-#define SEGUE_MEMORY_KIND(Name, word, meaning) +1
-  static constexpr size_t kCount = 0
-#include "core/config/memory_kinds.inc"
-      ;
-#define SEGUE_MEMORY_KIND(Name, word, meaning) {MemoryKind::k##Name, #word, meaning},
-  static constexpr ChoiceTable<MemoryKind, kCount> kTable({
-#include "core/config/memory_kinds.inc"
-  });
-  return kTable;
-}
+// The axes of a model, whose kinds become more. What names one includes its header; the first is what is meant by
+// default.
+enum class PositionKind : uint8_t;    // core/config/position_kind.h
+enum class ObjectiveKind : uint8_t;   // core/config/objective_kind.h
+enum class VisibilityKind : uint8_t;  // core/config/visibility_kind.h
+enum class PatternKind : uint8_t;     // core/config/visibility_kind.h
+enum class MemoryKind : uint8_t;      // core/config/memory_kind.h
+enum class BlockKind : uint8_t;       // core/config/block_kind.h
+enum class ScoreKind : uint8_t;       // core/config/score_kind.h
+enum class HeadKind : uint8_t;        // core/config/head_kind.h
+enum class DepthKind : uint8_t;       // core/config/depth_kind.h
 
 enum class CompressionKind : uint8_t { kMean, kMax, kConvolution, kDilatedConvolution, kMostUsed };
 inline const auto& table_of(CompressionKind) {
@@ -164,38 +79,10 @@ inline const auto& table_of(InitialMemory) {
   return kTable;
 }
 
-enum class DepthKind : uint8_t { kFixed };
-inline const auto& table_of(DepthKind) {
-  using enum DepthKind;
-  static constexpr ChoiceTable<DepthKind, 1> kTable(
-      {{kFixed, "fixed", "model.n_layer layers, each with its own weights"}});
-  return kTable;
-}
-
-enum class BlockKind : uint8_t { kTransformer };
-inline const auto& table_of(BlockKind) {
-  using enum BlockKind;
-  static constexpr ChoiceTable<BlockKind, 1> kTable(
-      {{kTransformer, "transformer", "attention, then feed-forward, both residual"}});
-  return kTable;
-}
-
 enum class ActivationKind : uint8_t { kRelu, kGelu };
 inline const auto& table_of(ActivationKind) {
   using enum ActivationKind;
   static constexpr ChoiceTable<ActivationKind, 2> kTable({{kRelu, "relu"}, {kGelu, "gelu"}});
-  return kTable;
-}
-
-enum class ScoreKind : uint8_t { kSoftmax, kState };
-inline const auto& table_of(ScoreKind) {
-  using enum ScoreKind;
-  static constexpr ChoiceTable<ScoreKind, 2> kTable(
-      {{kSoftmax, "softmax", "by the exponential of each key's score, as a share of all that the query sees"},
-       {kState, "state",
-        "not at all: every token adds its value to a matrix under its key, and reads from that matrix by its query. "
-        "Time and memory do not grow with the text. Segments pass the matrix on, and it is all that they remember in "
-        "such a layer (Katharopoulos et al. 2020)"}});
   return kTable;
 }
 
@@ -254,16 +141,6 @@ inline const auto& table_of(StateNorm) {
        {kWeights, "weights",
         "divide it by the sum of the weights that tokens have for the query, which makes it an average of their values "
         "as in softmax attention (Katharopoulos et al. 2020)"}});
-  return kTable;
-}
-
-enum class HeadKind : uint8_t { kSoftmax, kAdaptive };
-inline const auto& table_of(HeadKind) {
-  using enum HeadKind;
-  static constexpr ChoiceTable<HeadKind, 2> kTable(
-      {{kSoftmax, "softmax"},
-       {kAdaptive, "adaptive",
-        "frequent words come first, the others in clusters that are computed only when chosen"}});
   return kTable;
 }
 

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/config/position_kind.h"
 #include "core/config/position_terms.h"
+#include "core/config/score_kind.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "core/config/memory_kind.h"
 
 namespace segue {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config/carried.h"
+#include "core/config/memory_kind.h"
 #include "core/config/needs.h"
 
 namespace segue {

@@ -4,8 +4,15 @@
 #include <limits>
 
 #include "base/json_fields.h"
+#include "core/config/block_kind.h"
 #include "core/config/bounds.h"
+#include "core/config/depth_kind.h"
+#include "core/config/head_kind.h"
 #include "core/config/memory_row.h"
+#include "core/config/objective_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 namespace {

@@ -16,16 +16,16 @@ class JsonFields;
 
 // What a token is predicted from. The masked objective has a token of its own, the vocabulary's last and no dataset's.
 struct ObjectiveConfig {
-  ObjectiveKind kind = ObjectiveKind::kNextToken;
+  ObjectiveKind kind = {};
   double mask_rate = 0.15;
   double mask_token_share = 0.8;
   double random_token_share = 0.1;
-  bool is_masked() const { return kind == ObjectiveKind::kMasked; }
+  bool is_masked() const;
   void describe(JsonFields& fields);
 };
 
 struct PositionConfig {
-  PositionKind kind = PositionKind::kRelative;
+  PositionKind kind = {};
   int64_t clamp_len = -1;  // none unless above 0
   bool untie_r = false;
   int64_t max_positions = 0;     // rows of a learned table; a config that has been read names them
@@ -40,7 +40,7 @@ struct PositionConfig {
 
 // Keys that some heads see, whatever else they see; a query always sees its own.
 struct PatternConfig {
-  PatternKind kind = PatternKind::kWindow;
+  PatternKind kind = {};
   std::vector<int64_t> heads = {};  // counted from 0; none: all
   int64_t window = 128;             // keys
   int64_t stride = 2;
@@ -66,7 +66,7 @@ struct PatternConfig {
 };
 
 struct VisibilityConfig {
-  VisibilityKind kind = VisibilityKind::kCausal;
+  VisibilityKind kind = {};
   bool same_length = false;
   bool same_length_extra_key = false;
   int64_t window = 128;                      // read it and the patterns through use_of
@@ -79,7 +79,7 @@ struct VisibilityConfig {
 };
 
 struct ScoreConfig {
-  ScoreKind kind = ScoreKind::kSoftmax;
+  ScoreKind kind = {};
   // Read by states:
   StateFeature feature = StateFeature::kSilu;
   int64_t random_features = 64;  // M: directions that performer and random_fourier project on
@@ -105,7 +105,7 @@ struct LayerOverride {
 };
 
 struct MemoryConfig {
-  MemoryKind kind = {};  // the first of core/config/memory_kinds.inc
+  MemoryKind kind = {};
   InitialMemory initial = InitialMemory::kEmpty;
   // Each read by the kinds that its description names:
   int64_t tokens = 8;
@@ -129,12 +129,12 @@ struct GlobalStreamConfig {
 };
 
 struct DepthConfig {
-  DepthKind kind = DepthKind::kFixed;
+  DepthKind kind = {};
   void describe(JsonFields& fields);
 };
 
 struct BlockConfig {
-  BlockKind kind = BlockKind::kTransformer;
+  BlockKind kind = {};
   bool pre_lnorm = false;
   bool final_norm = false;  // of pre_lnorm
   double layer_norm_epsilon = 1e-5;
@@ -143,7 +143,7 @@ struct BlockConfig {
 };
 
 struct HeadConfig {
-  HeadKind kind = HeadKind::kSoftmax;
+  HeadKind kind = {};
   bool tie_weight = true;
   std::vector<bool> tie_projs = {};  // one per cluster of the vocabulary, of which the plain softmax has one; or none
   // Read by the adaptive kind:

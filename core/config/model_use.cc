@@ -4,8 +4,13 @@
 
 #include "core/config/memory_row.h"
 #include "core/config/model_config.h"
+#include "core/config/objective_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
+
+bool ObjectiveConfig::is_masked() const { return kind == ObjectiveKind::kMasked; }
 
 void take_over(const PositionConfig& position, ModelUse& use) {
   use.clamp_len = position.clamp_len;

@@ -7,7 +7,12 @@
 #include "base/error.h"
 #include "core/config/kind_checks.h"
 #include "core/config/layers.h"
+#include "core/config/memory_kind.h"
 #include "core/config/memory_row.h"
+#include "core/config/objective_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

@@ -11,9 +11,13 @@
 
 #include "base/field_info.h"
 #include "core/config/conflict.h"
+#include "core/config/memory_kind.h"
 #include "core/config/model_config.h"
+#include "core/config/objective_kind.h"
 #include "core/config/position_terms.h"
+#include "core/config/score_kind.h"
 #include "core/config/used_lengths.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

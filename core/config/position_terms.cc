@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
 
 namespace segue {
 

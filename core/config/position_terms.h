@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "core/config/kinds.h"
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
 
 namespace segue {
 

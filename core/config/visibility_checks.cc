@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/json_fields.h"
 #include "core/config/layers.h"
+#include "core/config/position_kind.h"
 #include "core/config/position_terms.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 namespace {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "core/config/config.h"
+#include "core/config/head_kind.h"
 #include "core/config/memory_row.h"
 
 namespace segue {

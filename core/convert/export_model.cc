@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_fields.h"
+#include "core/config/memory_kind.h"
 #include "core/convert/arguments.h"
 #include "core/convert/tensor_names.h"
 #include "core/convert/transpose.h"

@@ -11,6 +11,7 @@
 #include "core/config/carried.h"
 #include "core/config/layers.h"
 #include "core/config/memory_row.h"
+#include "core/config/visibility_kind.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/per_token_file.h"
 #include "core/model/overflow_advice.h"
@@ -75,14 +76,14 @@ void check_of_examples(const EvaluationSettings& settings) {
         settings.called("warm_up"), settings.called("batch_size"), states);
   const std::string unlimited = row_of(model.memory.kind).without_limit(model.memory);
   const bool begins_within_groups = unlimited.empty() && tgt_len % use.compression_rate != 0;
-  throw UsageError(
-      R"({}: expected a number of tokens, such as 0 with {} = 1, with model.memory.{}{}; found "auto")",
-      settings.called("warm_up"), settings.called("batch_size"),
-      unlimited.empty() ? said_kind(model.memory) : unlimited,
-      begins_within_groups ? fmt::format(" and tgt_len = {}, no multiple of model.memory.compression_rate = {}, as "
-                                         "streams that begin elsewhere compress other rows together",
-                                         tgt_len, use.compression_rate)
-                           : ", whose reach has no limit");
+  throw UsageError(R"({}: expected a number of tokens, such as 0 with {} = 1, with model.memory.{}{}; found "auto")",
+                   settings.called("warm_up"), settings.called("batch_size"),
+                   unlimited.empty() ? said_kind(model.memory) : unlimited,
+                   begins_within_groups
+                       ? fmt::format(" and tgt_len = {}, no multiple of model.memory.compression_rate = {}, as "
+                                     "streams that begin elsewhere compress other rows together",
+                                     tgt_len, use.compression_rate)
+                       : ", whose reach has no limit");
 }
 
 // What is seen by lists of tiles is not added up by key.
@@ -125,9 +126,10 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
                       "them, found true",
                       settings.called("recompute"));
   if (settings.recompute && row_of(trained_.model.memory.kind).holds_a_segment)
-    throw ConfigError("{}: expected false with model.memory.{}, whose segments are never longer than their memory, "
-                      "found true",
-                      settings.called("recompute"), said_kind(trained_.model.memory));
+    throw ConfigError(
+        "{}: expected false with model.memory.{}, whose segments are never longer than their memory, "
+        "found true",
+        settings.called("recompute"), said_kind(trained_.model.memory));
   if (settings.attention) check_attention(trained_.model, settings.called("attention"));
   if (!settings.document_boundary.empty()) {
     check_boundary(dataset, settings.split, settings.document_boundary);

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/config/head_kind.h"
+
 namespace segue {
 
 // Each table gives rows of zeros for the tokens of the others.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/config/head_kind.h"
+
 namespace segue {
 
 namespace {

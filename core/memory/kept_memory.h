@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/config/memory_kind.h"
 #include "core/memory/memory.h"
 #include "core/model/transformer.h"
 

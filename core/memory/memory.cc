@@ -2,6 +2,7 @@
 
 #include "core/config/carried.h"
 #include "core/config/layers.h"
+#include "core/config/memory_kind.h"
 #include "core/memory/kept_memory.h"
 #include "core/memory/kv_cache.h"
 #include "core/memory/layer_states.h"

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/checkpoint/checkpoint_store.h"
+#include "core/config/objective_kind.h"
 #include "core/model/parameter_specs.h"
 #include "core/model/stored_model.h"
 #include "core/report/json_node.h"

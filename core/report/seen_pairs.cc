@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "core/attention/visibility.h"
 #include "core/config/layers.h"
+#include "core/config/visibility_kind.h"
 #include "core/drawing/curves.h"
 
 namespace segue::report {

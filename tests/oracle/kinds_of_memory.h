@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/config/memory_kind.h"
 #include "core/config/model_config.h"
 
 namespace segue {

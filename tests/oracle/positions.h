@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/config/model_config.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/oracle/distance_curve.h"
 #include "tests/oracle/matmul.h"
 #include "tests/oracle/rotary.h"

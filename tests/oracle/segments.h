@@ -11,6 +11,8 @@
 #include "core/attention/visibility.h"
 #include "core/config/carried.h"
 #include "core/config/layers.h"
+#include "core/config/memory_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/oracle/compression.h"
 #include "tests/oracle/kinds_of_memory.h"
 #include "tests/oracle/segment_memory.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/model_config.h"
+#include "core/config/position_kind.h"
 #include "tests/oracle/gate.h"
 #include "tests/oracle/head_norm.h"
 #include "tests/oracle/matmul.h"

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/memory_kind.h"
 #include "core/config/model_config.h"
+#include "core/config/score_kind.h"
 #include "core/tape/dropout_sites.h"
 #include "tests/oracle/associations.h"
 #include "tests/oracle/feed_forward.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/head_kind.h"
 #include "core/config/model_config.h"
 #include "tests/oracle/cross_entropy.h"
 #include "tests/oracle/matmul.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/attention/state_attention.h"
+#include "core/config/block_kind.h"
 #include "core/config/layers.h"
 #include "core/kinds/block/block.h"
 #include "core/tape/dropout_sites.h"

@@ -1,5 +1,7 @@
 #include "core/kinds/memory/model_memory.h"
 
+#include "core/config/memory_kind.h"
+
 namespace segue {
 
 #define SEGUE_MEMORY_KIND(Name, word, meaning) extern const ModelMemoryRow k##Name##InModel;

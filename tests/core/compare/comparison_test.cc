@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/message_of.h"
 #include "tests/source_directory.h"
 #include "tests/temporary_directory.h"

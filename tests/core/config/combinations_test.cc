@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "core/config/config.h"
+#include "core/config/position_kind.h"
 #include "tests/core/config/error_with.h"
 
 namespace segue {

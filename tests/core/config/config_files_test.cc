@@ -8,6 +8,9 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "core/config/config.h"
+#include "core/config/head_kind.h"
+#include "core/config/memory_kind.h"
+#include "core/config/position_kind.h"
 #include "tests/source_directory.h"
 
 namespace segue {

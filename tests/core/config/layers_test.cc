@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "core/config/config.h"
+#include "core/config/position_kind.h"
 #include "core/config/position_terms.h"
+#include "core/config/score_kind.h"
 #include "tests/core/config/error_with.h"
 #include "tests/message_of.h"
 

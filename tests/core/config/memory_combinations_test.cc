@@ -6,7 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/memory_kind.h"
 #include "core/config/needs.h"
+#include "core/config/objective_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/config/error_with.h"
 
 namespace segue {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/config/layers.h"
+#include "core/config/score_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/config/error_with.h"
 
 namespace segue {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "core/config/config.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/config/error_with.h"
 
 namespace segue {

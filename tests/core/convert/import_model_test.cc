@@ -9,6 +9,9 @@
 #include <limits>
 
 #include "base/error.h"
+#include "core/config/head_kind.h"
+#include "core/config/memory_kind.h"
+#include "core/config/position_kind.h"
 #include "core/convert/arguments.h"
 #include "tests/core/convert/model_grid.h"
 #include "tests/core/convert/original_model.h"

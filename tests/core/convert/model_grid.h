@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/config/head_kind.h"
 #include "core/config/model_config.h"
 
 namespace segue {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "core/config/head_kind.h"
 #include "core/convert/import_model.h"
 #include "core/head/vocabulary_clusters.h"
 #include "tests/core/convert/foreign_model.h"

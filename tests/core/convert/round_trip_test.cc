@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "core/config/head_kind.h"
 #include "core/convert/arguments.h"
 #include "core/convert/export_model.h"
 #include "tests/core/convert/foreign_model.h"

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/config/memory_kind.h"
+#include "core/config/position_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/config/memory_kind.h"
 #include "core/evaluation/evaluator.h"
 #include "core/model/reach.h"
 #include "data_pipeline/document_boundaries.h"

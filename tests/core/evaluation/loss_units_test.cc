@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/config/objective_kind.h"
 #include "tests/data_pipeline/testing.h"
 
 namespace segue {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/config/head_kind.h"
 #include "core/head/head.h"
 #include "tests/core/model/model_problem.h"
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/config/memory_kind.h"
+#include "core/config/visibility_kind.h"
 #include "core/optimizer/optimizer.h"
 #include "tests/core/model/model_problem.h"
 

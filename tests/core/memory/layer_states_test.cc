@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
 #include "core/memory/memory.h"
 #include "tests/kernels/testing.h"
 #include "tests/message_of.h"

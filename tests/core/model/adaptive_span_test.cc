@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "core/engine/head_windows.h"
 #include "tests/core/model/model_problem.h"
 

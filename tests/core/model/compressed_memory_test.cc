@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/config/memory_kind.h"
+#include "core/config/position_kind.h"
 #include "core/model/reach.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/oracle/kinds_of_memory.h"

@@ -1,6 +1,8 @@
 // The dense oracle: a run over segments with memory is one dense pass under a mask.
 #include <gtest/gtest.h>
 
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

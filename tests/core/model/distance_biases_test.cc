@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/config/position_kind.h"
 #include "core/model/parameter_specs.h"
 
 namespace segue {

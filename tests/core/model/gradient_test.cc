@@ -4,6 +4,8 @@
 // with today's weights: their gradient belongs to those weights.
 #include <gtest/gtest.h>
 
+#include "core/config/head_kind.h"
+#include "core/config/position_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

@@ -3,6 +3,9 @@
 
 #include <vector>
 
+#include "core/config/head_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/small_model.h"
 
 namespace segue {

@@ -8,6 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/head_kind.h"
+#include "core/config/memory_kind.h"
+#include "core/config/objective_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/small_model.h"
 #include "tests/oracle/kinds_of_memory.h"
 

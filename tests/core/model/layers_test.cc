@@ -5,6 +5,8 @@
 #include <span>
 
 #include "core/attention/visibility.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

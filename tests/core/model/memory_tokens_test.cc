@@ -2,6 +2,8 @@
 // they are.
 #include <gtest/gtest.h>
 
+#include "core/config/memory_kind.h"
+#include "core/config/position_kind.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/oracle/kinds_of_memory.h"
 

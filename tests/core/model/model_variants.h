@@ -9,6 +9,10 @@
 
 #include "base/error.h"
 #include "core/config/carried.h"
+#include "core/config/head_kind.h"
+#include "core/config/memory_kind.h"
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/key_variants.h"
 #include "tests/core/model/kind_variants.h"
 #include "tests/oracle/kinds_of_memory.h"

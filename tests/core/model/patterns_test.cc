@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/config/position_kind.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

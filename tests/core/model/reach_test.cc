@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/layers.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

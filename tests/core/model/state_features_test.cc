@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/config/position_kind.h"
+#include "core/config/score_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

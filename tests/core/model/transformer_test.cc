@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "core/config/position_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "core/config/visibility_kind.h"
 #include "tests/core/model/small_model.h"
 #include "tests/oracle/segments.h"
 

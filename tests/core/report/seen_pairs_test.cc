@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/config/memory_kind.h"
+#include "core/config/objective_kind.h"
+#include "core/config/visibility_kind.h"
+
 namespace segue::report {
 namespace {
 

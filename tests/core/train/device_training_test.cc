@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/config/memory_kind.h"
 #include "core/memory/kv_cache.h"
 #include "tests/core/train/small_run.h"
 

@@ -1,6 +1,9 @@
 #include "base/json_fields.h"
 #include "core/config/bounds.h"
+#include "core/config/memory_kind.h"
 #include "core/config/memory_row.h"
+#include "core/config/objective_kind.h"
+#include "core/config/visibility_kind.h"
 
 namespace segue {
 

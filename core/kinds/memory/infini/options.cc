@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/config/memory_row.h"
+#include "core/config/objective_kind.h"
 
 namespace segue {
 

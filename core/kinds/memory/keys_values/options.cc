@@ -1,4 +1,5 @@
 // Keys and values in place of the inputs that they are made of, which says nothing of weights.
+#include "core/config/memory_kind.h"
 #include "core/config/memory_row.h"
 
 namespace segue {
