@@ -1,16 +1,12 @@
 // Project, attend, project back.
 #include "core/attention/attention.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "core/attention/visibility.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
-
-LayerName layer_name(int64_t number) { return {number, fmt::format("layers.{}.", number)}; }
 
 Attention::Attention(const ModelConfig& model, const Position& position, std::shared_ptr<Schedules> schedules,
                      const LayerName& layer, std::unique_ptr<AttentionMemory> memory)
@@ -35,8 +31,7 @@ void Attention::declare(std::vector<ParameterSpec>& specs) const {
 }
 
 // Queries come from the segment only. What is kept for other segments is taken before it is turned.
-Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const Value& x,
-                                      const LayerInputs& inputs) const {
+Mixer::Mixed Attention::mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
   const auto& [memory, encoding, limits, use, segment, is_read_on] = inputs;
   const bool is_frozen = memory.form == Remembered::kKvCache;
   const Value made = projected(tape, parameters, x);
@@ -75,13 +70,13 @@ Attention::Recorded Attention::record(Tape& tape, Parameters& parameters, const 
                                              .pairs = pairs,
                                              .dropatt = dropatt,
                                              .received = memory.received});
-  Recorded recorded{.output = {}, .fresh = is_frozen ? qkv : kept, .qkv = qkv, .states = {}};
+  Mixed mixed{.output = {}, .fresh = is_frozen ? qkv : kept, .qkv = qkv, .states = {}};
   if (memory_) {
     attended = memory_->mixed(tape, parameters, *read, attended);
-    recorded.states = memory_->write(tape, *read, memory.begun.empty() ? memory.states : memory.begun);
+    mixed.states = memory_->write(tape, *read, memory.begun.empty() ? memory.states : memory.begun);
   }
-  recorded.output = linear(tape, attended, parameters[prefix_ + "output"]);
-  return recorded;
+  mixed.output = linear(tape, attended, parameters[prefix_ + "output"]);
+  return mixed;
 }
 
 // Queries, keys and values of a segment's rows.
@@ -108,12 +103,12 @@ Value Attention::remembered(Tape& tape, Parameters& parameters, const LayerMemor
   throw ContractError("unknown form of memory");
 }
 
-Value Attention::record_content(Tape& tape, Parameters& parameters, const Value& x) const {
+Value Attention::content_of(Tape& tape, Parameters& parameters, const Value& x) const {
   return linear(tape, x, parameters[prefix_ + "qkv"].constant());
 }
 
-std::vector<Value> Attention::record_of_content(Tape& tape, Parameters& parameters, const Value& qkv,
-                                                const std::vector<Value>& contexts) const {
+std::vector<Value> Attention::mixed_by_content(Tape& tape, Parameters& parameters, const Value& qkv,
+                                               const std::vector<Value>& contexts) const {
   const int64_t width = heads_.elements();
   const Parameter weight = parameters[prefix_ + "qkv"].constant();
   const Shape segment = tape.shape(qkv.data);

@@ -205,18 +205,17 @@ kernels::RotaryTurn StateAttention::turn_of(const ModelUse& use, int64_t positio
           .scaling = use.rotary_scaling};
 }
 
-StateAttention::Recorded StateAttention::record(Tape& tape, Parameters& parameters, const Value& x,
-                                                const LayerInputs& inputs) const {
+Mixer::Mixed StateAttention::mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
   const LayerMemory& memory = inputs.memory;
-  Recorded recorded{.output = {}, .states = {{}}};
+  Mixed mixed{.output = {}, .states = {{}}};
   const auto projected = [&](const char* name) { return linear(tape, x, parameters[prefix_ + name]); };
   const auto convolved = [&](const char* name) {
     if (score_.convolution == 0) return projected(name);
     const Convolved made = short_convolution(tape, projected(name),
                                              {.taps = parameters[prefix_ + "convolution." + name],
-                                              .before = memory.states[recorded.states.size()],
+                                              .before = memory.states[mixed.states.size()],
                                               .is_read_on = inputs.is_read_on});
-    recorded.states.push_back(made.after);
+    mixed.states.push_back(made.after);
     return made.output;
   };
   const auto turned = [&](const Value& rows) {
@@ -235,10 +234,10 @@ StateAttention::Recorded StateAttention::record(Tape& tape, Parameters& paramete
                                                  .is_read_on = inputs.is_read_on});
   const bool begins_anew = rotary_width_ > 0 && memory.form != Remembered::kKvCache;
   const int64_t tokens = tape.shape(x.data)[1];
-  recorded.states.front() = begins_anew ? state_turn(tape, scanned.state, turn_of(inputs.use, -tokens)) : scanned.state;
+  mixed.states.front() = begins_anew ? state_turn(tape, scanned.state, turn_of(inputs.use, -tokens)) : scanned.state;
   const Value gates = score_.output_gate ? projected("gate") : Value();
-  recorded.output = linear(tape, normed(tape, parameters, scanned.output, gates), parameters[prefix_ + "output"]);
-  return recorded;
+  mixed.output = linear(tape, normed(tape, parameters, scanned.output, gates), parameters[prefix_ + "output"]);
+  return mixed;
 }
 
 // Values [B, T, N*H], of which each head's have a column of ones where their weights are summed: [B, T, N*V].

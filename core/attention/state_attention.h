@@ -4,26 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "core/attention/attention.h"
+#include "core/attention/mixer.h"
 #include "core/config/model_config.h"
 #include "core/tape/state_operations.h"
 
 namespace segue {
 
-class StateAttention {
+class StateAttention final : public Mixer {
  public:
   StateAttention(const ModelConfig& model, const LayerName& layer);
 
-  void declare(std::vector<ParameterSpec>& specs) const;
+  void declare(std::vector<ParameterSpec>& specs) const override;
 
-  // Records what x [B, T, D] reads, from what the tokens before it handed on, and what it hands on itself, which has
-  // gradients where a later segment of the step reads it. Positions are counted from x's first token, as those of what
-  // is handed on are from the next one's; with a KV cache from where the stream began.
-  struct Recorded {
-    Value output;               // [B, T, D]
-    std::vector<Value> states;  // those of carried_tensors
-  };
-  Recorded record(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const;
+  // What x [B, T, D] reads, from what the tokens before it handed on, and what it hands on itself, which has gradients
+  // where a later segment of the step reads it. Positions are counted from x's first token, as those of what is handed
+  // on are from the next one's; with a KV cache from where the stream began.
+  Mixed mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const override;
 
  private:
   Value feature_of(Tape& tape, Parameters& parameters, const Value& x) const;

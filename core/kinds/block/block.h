@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/attention/attention.h"
+#include "core/attention/mixer.h"
 
 namespace segue {
 
@@ -14,9 +14,9 @@ namespace segue {
 // the layer hands on.
 struct LayerOutputs {
   Residual residual;
-  Value fresh;                     // [B, T, D]: its own input; or what attention made of it, see Attention::Recorded
+  Value fresh;                     // [B, T, D]: its own input; or what attention made of it, see Mixer::Mixed
   Value input;                     // [B, T, D]
-  Value qkv;                       // [B, T, 3*N*H]: see Attention::Recorded
+  Value qkv;                       // [B, T, 3*N*H]: see Mixer::Mixed
   std::vector<Value> states = {};  // what it hands on: see carried_tensors
 };
 
@@ -29,8 +29,8 @@ class Block {
                              const LayerInputs& inputs) const = 0;
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
   virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const = 0;
-  // Records what attention by content alone gets of each of several memories for a segment that the layer has read:
-  // Attention's record_of_content of memories as attention reads them.
+  // Records what attention by content alone gets of each of several memories for a segment that the layer has read: see
+  // Mixer::mixed_by_content.
   virtual std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
                                          const std::vector<Value>& memories) const = 0;
 };
