@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/block_kind.h"
+#include "core/config/depth_kind.h"
 #include "core/config/head_kind.h"
 #include "core/config/memory_kind.h"
 #include "core/config/objective_kind.h"
