@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <new>
 
-#include "base/activity.h"
+#include "base/process_status.h"
 
 namespace segue {
 

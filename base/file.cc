@@ -14,8 +14,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/activity.h"
 #include "base/error.h"
+#include "base/process_status.h"
 #include "base/unfinished_output.h"
 
 namespace segue {
@@ -209,7 +209,7 @@ void FileWriter::write(std::span<const std::byte> bytes) {
 }
 
 void FileWriter::sync() {
-  const Activity syncing("syncing " + path_.string());
+  const ScopedActivity syncing("syncing " + path_.string());
   if (::fsync(descriptor_) != 0) throw FileError("{}: cannot sync: {}", path_.string(), reason_of_failure());
   unsynced_ = 0;
 }
@@ -223,7 +223,7 @@ void FileWriter::sync_and_close() {
 }
 
 void sync_directory(const std::filesystem::path& directory) {
-  const Activity syncing("syncing " + directory.string());
+  const ScopedActivity syncing("syncing " + directory.string());
   const Descriptor handle(directory, O_RDONLY | O_DIRECTORY);
   if (::fsync(handle.get()) != 0) throw FileError("{}: cannot sync: {}", directory.string(), reason_of_failure());
 }

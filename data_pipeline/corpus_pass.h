@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/encoding_warnings.h"
 #include "data_pipeline/prepare_plan.h"
-#include "data_pipeline/text_signs.h"
 #include "data_pipeline/tokenizer/tokenizer.h"
 
 namespace segue {
@@ -18,7 +18,7 @@ using SinkOfSplit = std::function<TextSink*(const std::string& split)>;
 struct PassResult {
   std::vector<SourceInfo> sources;  // with the splits that got a part of each
   int64_t largest_token = 0;        // of ready-made ones, separators included
-  TextSigns signs;                  // of text
+  EncodingWarnings signs;           // of text
 };
 
 // `what` is done, for the progress line. Throws DataError when a source is not what it was planned to be.

@@ -7,11 +7,11 @@
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "data_pipeline/foreign_formats.h"
+#include "data_pipeline/format_detection.h"
 #include "data_pipeline/json_lines.h"
 #include "data_pipeline/separator.h"
-#include "data_pipeline/source_look.h"
 #include "data_pipeline/token_width.h"
+#include "data_pipeline/unsupported_formats.h"
 
 namespace segue {
 namespace {
@@ -118,7 +118,7 @@ void look_at_source(SourceFile& file, const PrepareOptions& options) {
     if (file.tokens) return;
   }
   const std::string shown = is_packed || name == kStandardInput ? "" : name;
-  if (const std::string found = foreign_format_of(beginning, expected, shown); !found.empty())
+  if (const std::string found = unsupported_format_of(beginning, expected, shown); !found.empty())
     refuse(name, words_of(expected), "what looks like " + found);
   if (!raw) return look_at_text(file, beginning, expected, options.field);
   file.is_ids = !options.field.empty();
@@ -180,7 +180,7 @@ void refuse_what_is_no_file(const SourceFile& file) {
   if (std::filesystem::is_fifo(file.content))
     throw DataError("{}: expected a regular file, found a pipe; - is standard input", name);
   if (std::filesystem::is_regular_file(file.content)) return;
-  const std::string found = foreign_directory_of(file.content);
+  const std::string found = unsupported_directory_of(file.content);
   if (found.empty() && std::filesystem::is_directory(file.content))
     throw DataError("{}: expected a file, found {}; name the files in it, as in: {}/*.txt", name,
                     describe_path(file.content), name);

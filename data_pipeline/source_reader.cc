@@ -48,7 +48,7 @@ int64_t first_at_least(int64_t limit, std::span<const std::byte> bytes, TokenTyp
 }
 
 // What is put between documents is no sign of anything.
-std::function<void(std::string_view)> counter_of_documents(TextSigns& signs) {
+std::function<void(std::string_view)> counter_of_documents(EncodingWarnings& signs) {
   return [&signs](std::string_view document) {
     signs.count(std::as_bytes(std::span(document)));
     signs.end_document();
@@ -57,7 +57,7 @@ std::function<void(std::string_view)> counter_of_documents(TextSigns& signs) {
 
 }  // namespace
 
-SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, TextSigns* signs)
+SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, EncodingWarnings* signs)
     : file_(file),
       type_(type),
       vocabulary_(vocabulary),

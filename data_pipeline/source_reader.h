@@ -12,8 +12,8 @@
 
 #include "base/buffer.h"
 #include "base/checksum.h"
+#include "data_pipeline/encoding_warnings.h"
 #include "data_pipeline/source_file.h"
-#include "data_pipeline/text_signs.h"
 #include "data_pipeline/token_type.h"
 
 namespace segue {
@@ -23,7 +23,7 @@ class SourceReader {
   SourceReader(const SourceReader&) = delete;
   SourceReader& operator=(const SourceReader&) = delete;
   // Tokens must be below `vocabulary`. `signs`, which outlive this, count what is read of a text, where they are given.
-  SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, TextSigns* signs = nullptr);
+  SourceReader(const SourceFile& file, TokenType type, int64_t vocabulary, EncodingWarnings* signs = nullptr);
 
   // The next tokens, valid until the next call; empty at the end. DataError naming the file and the offset when a token
   // is outside the vocabulary, or when the file is no longer as long as planned.
@@ -47,7 +47,7 @@ class SourceReader {
   SourceFile file_;
   TokenType type_;
   int64_t vocabulary_;
-  TextSigns* signs_;  // of blocks; null where documents are counted as they are read
+  EncodingWarnings* signs_;  // of blocks; null where documents are counted as they are read
   std::unique_ptr<ByteStream> stream_;
   std::array<Buffer, 2> blocks_;  // the caller's, and the one that is read meanwhile
   size_t next_block_ = 0;

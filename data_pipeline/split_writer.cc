@@ -37,7 +37,7 @@ void SplitWriter::write_shard() {
   info_.tokens += info_.shards.back().tokens;
 }
 
-ShardInfo SplitWriter::write(const std::string& file, int64_t index, WaitingTokens tokens) const {
+ShardInfo SplitWriter::write(const std::string& file, int64_t index, ShardBuffer tokens) const {
   const int64_t count = static_cast<int64_t>(tokens.bytes()) / bytes_of(layout_.type);
   ShardWriter shard(directory_ / file, {info_.name, index, layout_.type, count}, layout_.compression);
   tokens.take([&shard](std::span<const std::byte> piece) { shard.append(piece); });
@@ -51,17 +51,17 @@ void SplitWriter::widen(TokenType type) {
     const auto index = static_cast<int64_t>(i);
     shard = write(shard.file, index, read_widened(shard, index, before));
   }
-  WaitingTokens wide;
+  ShardBuffer wide;
   waiting_.take([&](std::span<const std::byte> piece) { wide.append(widened(piece, before, type)); });
   waiting_ = std::move(wide);
   checksum_.set_type(type);
 }
 
-WaitingTokens SplitWriter::read_widened(const ShardInfo& shard, int64_t index, TokenType before) const {
+ShardBuffer SplitWriter::read_widened(const ShardInfo& shard, int64_t index, TokenType before) const {
   constexpr int64_t kBlockTokens = 16 * kChunkTokens;
   ShardReader reader(directory_ / shard.file, {info_.name, index, before, shard.tokens});
   std::vector<std::byte> block;
-  WaitingTokens wide;
+  ShardBuffer wide;
   for (int64_t offset = 0; offset < shard.tokens; offset += kBlockTokens) {
     block.resize(static_cast<size_t>(std::min(kBlockTokens, shard.tokens - offset) * bytes_of(before)));
     reader.read_bytes(offset, block);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/shard_buffer.h"
 #include "data_pipeline/shard_writer.h"
 #include "data_pipeline/token_checksum.h"
-#include "data_pipeline/waiting_tokens.h"
 
 namespace segue {
 
@@ -38,15 +38,15 @@ class SplitWriter {
 
  private:
   void write_shard();
-  ShardInfo write(const std::string& file, int64_t index, WaitingTokens tokens) const;
+  ShardInfo write(const std::string& file, int64_t index, ShardBuffer tokens) const;
   void widen(TokenType type);
   // The tokens of a shard that was written in type `before`.
-  WaitingTokens read_widened(const ShardInfo& shard, int64_t index, TokenType before) const;
+  ShardBuffer read_widened(const ShardInfo& shard, int64_t index, TokenType before) const;
 
   std::filesystem::path directory_;
   ShardLayout layout_;
   SplitInfo info_;
-  WaitingTokens waiting_;
+  ShardBuffer waiting_;
   std::vector<std::byte> narrowed_;
   TokenChecksum checksum_;
 };

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data_pipeline/format_detection.h"
 #include "data_pipeline/source_file.h"
-#include "data_pipeline/source_look.h"
 
 namespace segue {
 namespace {
@@ -64,7 +64,7 @@ std::unique_ptr<ByteStream> unwrap(std::unique_ptr<ByteStream> stream, const std
     if (compression_of(beginning) != Compression::kNone)
       throw DataError("{}: expected text, found data that is compressed twice", name);
   }
-  check_text_look(beginning, name, reading.as_is_flag);
+  check_plain_text(beginning, name, reading.as_is_flag);
   if (beginning.starts_with(kByteOrderMark)) {
     std::array<std::byte, kByteOrderMark.size()> mark{};
     skipped = std::ssize(stream->read(mark));

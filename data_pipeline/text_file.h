@@ -8,7 +8,7 @@
 #include <string>
 
 #include "data_pipeline/byte_stream.h"
-#include "data_pipeline/text_signs.h"
+#include "data_pipeline/encoding_warnings.h"
 
 namespace segue {
 
@@ -22,8 +22,8 @@ struct TextReading {
 
 struct FileText {
   std::string text;
-  int64_t skipped = 0;  // bytes before the text in the file: a byte order mark
-  TextSigns signs;      // of another encoding or system
+  int64_t skipped = 0;     // bytes before the text in the file: a byte order mark
+  EncodingWarnings signs;  // of another encoding or system
 };
 
 // Reads `path`, or standard input where it is "-" and there is a `reader`. Throws FileError, and DataError for a text

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <utility>
 
-#include "base/activity.h"
+#include "base/process_status.h"
 #include "base/stopwatch.h"
 
 namespace segue {
@@ -79,9 +79,9 @@ void Heartbeat::beat(const std::stop_token& end) {
   std::mutex pause;
   std::unique_lock lock(pause);
   do {
-    const ActivityReport activity = current_activity();
-    Sign mine{.progress = activity.progress, .is_waiting = is_waiting_() ? 1U : 0U};
-    write_name(activity.what, mine.what);
+    const ProcessStatus status = current_process_status();
+    Sign mine{.progress = status.progress, .is_waiting = is_waiting_() ? 1U : 0U};
+    write_name(status.activity, mine.what);
     take_in(rank_, mine);
     for (Other& other : others_) {
       send(other, mine);

@@ -20,7 +20,7 @@ class Heartbeat {
  public:
   // A rank's report about itself.
   struct Sign {
-    uint64_t progress = 0;    // pieces of work done (base/activity.h)
+    uint64_t progress = 0;    // pieces of work done (base/process_status.h)
     uint64_t is_waiting = 0;  // for other ranks; otherwise it works
     std::array<char, 240> what{};
   };

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/activity.h"
 #include "base/device.h"
+#include "base/process_status.h"
 
 namespace segue {
 
@@ -49,7 +49,7 @@ class Job {
   virtual std::vector<std::string> gather(std::string_view mine) = 0;
 
   // From now on, or no longer, a rank may be busy on its own for longer than the time-out: the others wait for it as
-  // long as it shows signs of life and makes progress (base/activity.h). As often allowed as forbidden again.
+  // long as it shows signs of life and makes progress (base/process_status.h). As often allowed as forbidden again.
   virtual void allow_long_work(bool allowed) = 0;
 
   // Where the job is, for the words of a PeerError.
@@ -84,7 +84,7 @@ class LongWork {
 
  private:
   Job& job_;
-  Activity activity_;
+  ScopedActivity activity_;
 };
 
 struct JobOptions {

@@ -18,13 +18,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/activity.h"
 #include "base/error.h"
 #include "base/patience.h"
+#include "base/process_status.h"
 #include "distributed/heartbeat.h"
 #include "distributed/mpi_calls.h"
 #include "distributed/mpi_collectives.h"
-#include "distributed/start_watch.h"
+#include "distributed/mpi_start_timeout.h"
 
 namespace segue {
 
@@ -320,7 +320,7 @@ std::string mpi_library() {
 }
 
 std::unique_ptr<Job> open_mpi_job(const JobOptions& options) {
-  const StartWatch watch(options.timeout_seconds);
+  const MpiStartTimeout watch(options.timeout_seconds);
   return std::make_unique<OpenMpiJob>(options);
 }
 

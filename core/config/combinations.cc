@@ -14,8 +14,8 @@
 #include "core/config/device_choice.h"
 #include "core/config/head_kind.h"
 #include "core/config/kind_checks.h"
+#include "core/config/kind_requirements.h"
 #include "core/config/layers.h"
-#include "core/config/needs.h"
 #include "core/config/position_kind.h"
 #include "core/config/position_terms.h"
 #include "core/config/score_kind.h"
@@ -334,7 +334,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_block(model.block, source);
   check_all_patterns(model, source);
   check_spans(model, source);
-  check_needs(model, source);
+  check_kind_requirements(model, source);
   check_head(model, source);
   check_same_length(model, {.use = use_of(model), .mem_len_key = "model.mem_len"}, source);
 }
@@ -351,7 +351,7 @@ void check_use(const ModelConfig& model, const ModelUse& use, int64_t tgt_len, s
   used.position.rotary_scaling = use.rotary_scaling;
   used.visibility.same_length = use.same_length;
   used.memory.initial = use.initial_memory;
-  check_memory_needs(used, source);
+  check_memory_requirements(used, source);
   check_kinds_of(std::move(used), source);
   check_position_tables(model, use, tgt_len, source);
   check_periods(model, lengths, source);

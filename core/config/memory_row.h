@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/config/carried.h"
+#include "core/config/kind_requirements.h"
 #include "core/config/memory_kind.h"
-#include "core/config/needs.h"
 
 namespace segue {
 
@@ -18,7 +18,9 @@ struct MemoryRow {
   void (*describe)(MemoryConfig& memory, JsonFields& fields) = [](MemoryConfig& /*memory*/, JsonFields& /*fields*/) {};
 
   // What it needs of the rest of a config.
-  KindNeeds (*needs)(const MemoryConfig& memory) = [](const MemoryConfig& /*memory*/) { return KindNeeds(); };
+  KindRequirements (*needs)(const MemoryConfig& memory) = [](const MemoryConfig& /*memory*/) {
+    return KindRequirements();
+  };
 
   // What a layer hands on from segment to segment beside rows.
   std::vector<CarriedTensor> (*carried)(const ModelConfig& model, int64_t layer) =

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/convert/npz_file.h"
-#include "core/convert/other_files.h"
 #include "core/convert/sharded_weights.h"
+#include "core/convert/unsupported_weight_files.h"
 #include "core/convert/wrapped_names.h"
 
 namespace segue {
@@ -99,7 +99,7 @@ std::filesystem::path file_in(const std::filesystem::path& directory) {
   }
   if (lists.size() == 1) return directory / lists.front();
   if (lists.empty() && files.size() == 1) return directory / files.front();
-  if (lists.empty() && files.empty()) refuse_other_directory(directory, names);
+  if (lists.empty() && files.empty()) refuse_unsupported_directory(directory, names);
   throw CheckpointError(
       "{}: expected a directory with one list of shards (model{}) or one file of weights, found {} and {}",
       directory.string(), kListEnd, lists.size(), files.size());
@@ -107,7 +107,7 @@ std::filesystem::path file_in(const std::filesystem::path& directory) {
 
 std::unique_ptr<const WeightFile> open_as_it_is(const std::filesystem::path& path) {
   if (path.string().ends_with(".json")) return open_shards(path);
-  refuse_other_files(path);
+  refuse_unsupported_weight_files(path);
   if (is_zip(path)) return std::make_unique<NpzFile>(path);
   return std::make_unique<SafetensorsWeights>(path);
 }

@@ -29,7 +29,7 @@ class WeightFile {
 
 // A file, whose first bytes say which of the two it is; a list of shards, `model.safetensors.index.json`; or a
 // directory that holds one of them. Names are those of the model, without wrappers (wrapped_names.h). Throws FileError,
-// CheckpointError for a malformed file and for files that are not read (other_files.h).
+// CheckpointError for a malformed file and for files that are not read (unsupported_weight_files.h).
 std::unique_ptr<const WeightFile> open_weight_file(const std::filesystem::path& path);
 
 }  // namespace segue

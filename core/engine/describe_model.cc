@@ -8,8 +8,8 @@
 
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "core/config/kind_requirements.h"
 #include "core/config/layers.h"
-#include "core/config/needs.h"
 #include "core/memory/memory.h"
 #include "core/model/reach.h"
 #include "core/model/transformer.h"
@@ -106,7 +106,7 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   std::string tokens = use.memory_tokens > 0 ? ", " + counted(use.memory_tokens, "memory token") : "";
   if (use.compressed_len > 0)
     tokens = fmt::format(", {} rows of {} compressed", use.compressed_len, use.compression_rate);
-  if (const std::string_view memory = needs_of(model.memory).inspected; !memory.empty())
+  if (const std::string_view memory = requirements_of(model.memory).inspected; !memory.empty())
     tokens += fmt::format(", {}", memory);
   if (use.global_tokens > 0) tokens += ", " + counted(use.global_tokens, "global token");
   if (state_layers(model) > 0) tokens += ", states of " + counted(state_layers(model), "layer");

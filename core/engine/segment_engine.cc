@@ -32,7 +32,7 @@ std::string UseBytes::text(Device device, std::string_view memory_name) const {
 }
 
 SegmentEngine::SegmentEngine(ModelInUse in_use, Tape::Mode mode)
-    : in_use_(std::move(in_use)), mode_(mode), head_windows_(in_use_.model.config(), in_use_.parameters) {}
+    : in_use_(std::move(in_use)), mode_(mode), learned_spans_(in_use_.model.config(), in_use_.parameters) {}
 
 SegmentEngine::Recorded& SegmentEngine::recorded_for(SegmentShape shape) {
   shape.scored = shape.scored_tokens();
@@ -81,7 +81,7 @@ UseBytes SegmentEngine::prepare(const SegmentShape& full, const Memory& memory) 
 void SegmentEngine::bring(Recorded& recorded, const SegmentInputs& inputs) {
   Tape& tape = recorded.segment->tape;
   tape.info() = inputs.info;
-  head_windows_.read(in_use_.queue, tape.info().head_windows);
+  learned_spans_.read(in_use_.queue, tape.info().head_windows);
   if (recorded.staging) return recorded.staging->load(in_use_.queue, inputs, in_use_.model.vocab_size());
   tape.bind(recorded.segment->tokens, inputs.tokens);
   if (recorded.segment->targets.exists()) tape.bind(recorded.segment->targets, inputs.targets);

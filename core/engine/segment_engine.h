@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/head_windows.h"
+#include "core/engine/learned_span_reader.h"
 #include "core/engine/segment_inputs.h"
 #include "core/memory/memory.h"
 #include "core/model/transformer.h"
@@ -97,7 +97,7 @@ class SegmentEngine {
 
   ModelInUse in_use_;
   Tape::Mode mode_;
-  HeadWindows head_windows_;
+  LearnedSpanReader learned_spans_;
   StepObserver* observer_ = nullptr;
   std::vector<Recorded> tapes_;
   std::array<OwnedTensor, 2> losses_;  // of the last run, read back from a GPU

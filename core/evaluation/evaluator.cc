@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/activity.h"
+#include "base/process_status.h"
 #include "base/text.h"
 #include "core/memory/memory.h"
 #include "distributed/share.h"
@@ -46,7 +46,7 @@ struct Evaluator::Run {
   std::string name;  // of the split, for messages
   Listeners listeners;
   Share mine;
-  std::optional<LaneReader> reader = {};  // where there are lanes
+  std::optional<EvaluationBatchReader> reader = {};  // where there are lanes
   std::unique_ptr<Memory> memory = {};
   EvaluationResult result = {};
   int64_t unknown_token = -1;           // -1: none
@@ -205,7 +205,7 @@ void Evaluator::run_part(Run& run, const Part& part) {
 
 HostLosses Evaluator::losses_of(Run& run, const Part& part) {
   const int64_t newest = part.newest();
-  const LaneReader::Rows rows = run.reader->read(part.row, part.length, newest);
+  const EvaluationBatchReader::Rows rows = run.reader->read(part.row, part.length, newest);
   HostLosses losses = engine_.run({.tokens = rows.tokens,
                                    .targets = rows.targets,
                                    .info = {},

@@ -9,8 +9,8 @@
 
 #include "core/engine/segment_engine.h"
 #include "core/evaluation/attention_by_age.h"
+#include "core/evaluation/evaluation_batch_reader.h"
 #include "core/evaluation/evaluation_plan.h"
-#include "core/evaluation/lane_reader.h"
 #include "core/evaluation/loss_units.h"
 #include "distributed/job.h"
 

@@ -14,7 +14,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/config/option_names.h"
 #include "core/generate/generator.h"
-#include "core/generate/lengths.h"
+#include "core/generate/length_overrides.h"
 #include "core/generate/samples.h"
 #include "core/generate/text_tokens.h"
 #include "core/model/stored_model.h"

@@ -10,7 +10,7 @@
 namespace segue {
 
 CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
-    : RemadeCache(in_use, streams, tgt_len, in_use.use.memory_rows()),
+    : PerSegmentKvCache(in_use, streams, tgt_len, in_use.use.memory_rows()),
       memory_(in_use.model.config(), in_use.use, streams, in_use.parameters.compute()) {
   const Compute& compute = in_use.parameters.compute();
   const ModelConfig& model = in_use.model.config();
@@ -32,7 +32,7 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
 }
 
 void CompressedCache::fit(SegmentShape& shape) const {
-  RemadeCache::fit(shape);
+  PerSegmentKvCache::fit(shape);
   shape.pushed_out = received_.front().shape()[2];
 }
 
@@ -72,7 +72,7 @@ int64_t CompressedCache::make_memory() {
 }
 
 void CompressedCache::bind(SegmentTape& segment) {
-  RemadeCache::bind(segment);
+  PerSegmentKvCache::bind(segment);
   for (size_t l = 0; l < segment.received.size(); ++l)
     segment.tape.bind(segment.received[l].before, received_[l].view());
   segment.tape.info().pushed_out = MemoryRows{.first = shape_.compressed, .count = shape_.pushed_out};
@@ -110,13 +110,13 @@ void CompressedCache::take_in_segment() {
 }
 
 void CompressedCache::reset() {
-  RemadeCache::reset();
+  PerSegmentKvCache::reset();
   memory_.reset();
   has_ended_ = false;
 }
 
 int64_t CompressedCache::bytes() const {
-  int64_t bytes = RemadeCache::bytes() + memory_.bytes();
+  int64_t bytes = PerSegmentKvCache::bytes() + memory_.bytes();
   for (const std::vector<OwnedTensor>* each : {&inputs_, &received_})
     for (const OwnedTensor& layer : *each) bytes += layer.view().bytes();
   return bytes;

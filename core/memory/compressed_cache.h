@@ -10,11 +10,11 @@
 
 #include "core/kinds/memory/compressed/compressing_memory.h"
 #include "core/memory/compressed_memory.h"
-#include "core/memory/remade_cache.h"
+#include "core/memory/per_segment_kv_cache.h"
 
 namespace segue {
 
-class CompressedCache final : public RemadeCache {
+class CompressedCache final : public PerSegmentKvCache {
  public:
   // For segments of `tgt_len` tokens.
   CompressedCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);

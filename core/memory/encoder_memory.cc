@@ -73,7 +73,7 @@ void EncoderMemory::restore(std::span<const ConstTensorView> state) {
 }
 
 EncoderCache::EncoderCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
-    : RemadeCache(in_use, streams, tgt_len, in_use.use.mem_len),
+    : PerSegmentKvCache(in_use, streams, tgt_len, in_use.use.mem_len),
       memory_(in_use.use.mem_len, streams, in_use.queue.device()),
       segment_(tgt_len, streams, in_use.queue.device()) {
   if (in_use.use.mem_len == 0) return;
@@ -108,7 +108,7 @@ void EncoderCache::end_segment(kernels::Queue& queue) {
 }
 
 void EncoderCache::reset() {
-  RemadeCache::reset();
+  PerSegmentKvCache::reset();
   memory_.reset();
   segment_.reset();
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/memory/memory.h"
-#include "core/memory/remade_cache.h"
+#include "core/memory/per_segment_kv_cache.h"
 
 namespace segue {
 
@@ -40,13 +40,13 @@ class EncoderMemory final : public TrainingMemory {
 };
 
 // The same of frozen weights.
-class EncoderCache final : public RemadeCache {
+class EncoderCache final : public PerSegmentKvCache {
  public:
   // For segments of `tgt_len` tokens.
   EncoderCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len);
 
   void reset() override;
-  int64_t bytes() const override { return RemadeCache::bytes() + memory_.bytes() + segment_.bytes(); }
+  int64_t bytes() const override { return PerSegmentKvCache::bytes() + memory_.bytes() + segment_.bytes(); }
 
  private:
   int64_t make_memory() override;

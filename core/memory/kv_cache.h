@@ -13,7 +13,7 @@
 
 #include "base/buffer.h"
 #include "core/memory/layer_states.h"
-#include "core/memory/part_positions.h"
+#include "core/memory/position_ids.h"
 #include "core/memory/token_memory.h"
 #include "core/model/transformer.h"
 
@@ -46,7 +46,7 @@ class KvCache final : public FrozenMemory {
   // Of the layers that attend:
   std::vector<OwnedTensor> distances_;  // [P, N*H], or nothing
   std::vector<OwnedTensor> rows_;       // [B, capacity, 2*N*H]; those of memory tokens among them
-  PartPositions positions_;
+  PositionIds positions_;
   int64_t begin_ = 0;  // rows [begin, end) are attended to
   int64_t end_ = 0;
   int64_t read_ = 0;      // rows of each stream since the last reset

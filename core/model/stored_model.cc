@@ -1,8 +1,8 @@
 // model.json and weights.safetensors.
 #include "core/model/stored_model.h"
 
-#include "base/activity.h"
 #include "base/json_fields.h"
+#include "base/process_status.h"
 #include "core/model/parameter_specs.h"
 
 namespace segue {

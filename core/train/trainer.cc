@@ -73,7 +73,7 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
       reports_(streams_.count * last_lengths(config).tokens(), queue.device().is_cuda() ? kMostUnreadSteps : 1,
                queue.device(), segments_.scores_some(),
                row_of(config.model.memory.kind).has_own_loss(config.model.memory) ? streams_.count : 0),
-      loss_watch_(dataset.vocabulary()),
+      high_loss_warning_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
   if (job.is_first()) further_files_ = tokenizer_files(dataset);
@@ -128,7 +128,7 @@ TrainingOutcome Trainer::train(const StopSignal& stop) {
   }
   if (interval_.steps > 0) log_interval();
   if (saved_step_ != state_.step) save(false);
-  if (const std::optional<std::string> warning = loss_watch_.at_end()) warn(*warning);
+  if (const std::optional<std::string> warning = high_loss_warning_.at_end()) warn(*warning);
   if (observer_ != nullptr) observer_->ended();
   const bool is_finished = state_.step >= config_.training.max_step && !state_.evaluation_pending;
   return is_finished ? TrainingOutcome::kFinished : TrainingOutcome::kStopped;
@@ -290,7 +290,7 @@ void Trainer::settle() {
           fmt::format("split \"{}\": the {} is {}", config_.data.train_split, what, non_finite(value));
       refuse_divergence(report.step, found, store_, config_);
     }
-    if (const std::optional<std::string> warning = loss_watch_.take(report.step, loss)) warn(*warning);
+    if (const std::optional<std::string> warning = high_loss_warning_.take(report.step, loss)) warn(*warning);
     interval_.loss += loss;
     ++interval_.losses;
     interval_.nll += sums[0];

@@ -11,7 +11,7 @@
 #include "core/evaluation/evaluator.h"
 #include "core/optimizer/optimizer.h"
 #include "core/train/gradient_exchange.h"
-#include "core/train/loss_watch.h"
+#include "core/train/high_loss_warning.h"
 #include "core/train/metrics_log.h"
 #include "core/train/peak_rate.h"
 #include "core/train/run_directory.h"
@@ -125,7 +125,7 @@ class Trainer {
   double lr_factor_ = 1.0;
   ScoredTargets scored_targets_;
   StepReports reports_;
-  LossWatch loss_watch_;
+  HighLossWarning high_loss_warning_;
   JobPeak peak_;
   PauseCosts pause_costs_;
   std::unique_ptr<MetricsLog> metrics_;

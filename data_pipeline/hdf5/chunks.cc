@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "data_pipeline/hdf5/btree_v2.h"
 #include "data_pipeline/hdf5/chunk_index.h"
-#include "data_pipeline/hdf5/second_tree.h"
 
 namespace segue {
 
@@ -25,8 +25,7 @@ class ChunkTree {
   void read_second() {
     constexpr uint64_t kWithoutFilters = 10;
     constexpr uint64_t kWithFilters = 11;
-    const Hdf5SecondTree tree(list_.file, layout_.address, list_.is_filtered ? kWithFilters : kWithoutFilters,
-                              list_.name);
+    const Hdf5BTreeV2 tree(list_.file, layout_.address, list_.is_filtered ? kWithFilters : kWithoutFilters, list_.name);
     const uint64_t places_bytes = 8 * layout_.chunk.size();
     if (tree.record_bytes() < places_bytes || !list_.can_take(tree.record_bytes() - places_bytes)) list_.fail_damaged();
     tree.visit([&](Hdf5Cursor record) {

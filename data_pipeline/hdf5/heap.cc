@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "data_pipeline/hdf5/second_tree.h"
+#include "data_pipeline/hdf5/btree_v2.h"
 
 namespace segue {
 
@@ -112,7 +112,7 @@ std::vector<std::vector<std::byte>> find_in_hdf5_heap(const Hdf5Bytes& file, uin
   constexpr uint64_t kSharedFlag = 0x02;
   const bool is_link = kind == kLinkNames;
   const uint32_t sum = hdf5_checksum(std::as_bytes(std::span(name)));
-  const Hdf5SecondTree names(file, tree, kind, what);
+  const Hdf5BTreeV2 names(file, tree, kind, what);
   if (names.record_bytes() != (is_link ? kLinkRecordBytes : kAttributeRecordBytes))
     file.fail("{}: its tree is damaged", what);
   const Hdf5Heap objects(file, heap, what);

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data_pipeline/foreign_formats.h"
 #include "data_pipeline/token_files/llmc_header.h"
 #include "data_pipeline/token_files/npy_tokens.h"
 #include "data_pipeline/token_width.h"
+#include "data_pipeline/unsupported_formats.h"
 
 namespace segue {
 namespace {

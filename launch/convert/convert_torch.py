@@ -27,7 +27,7 @@ import struct
 import sys
 import tempfile
 
-from other_files import what_directory
+from unsupported_files import what_directory
 from torch_file import LARGEST_LIST, data_of, open_file
 from torch_pickle import PLAIN, Object, OtherTensor, Refusal, Tensor, is_count, one_line, require, require_no_repeats
 from wrapped_weights import WEIGHTS, find_weights, plain_arguments, plain_names, source_of, state_dict_in

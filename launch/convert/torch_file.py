@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 
-from other_files import what_else
+from unsupported_files import what_else
 from torch_pickle import PickleReader, is_count, one_line, require
 
 MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001  # of files before PyTorch 1.6, which are no archives

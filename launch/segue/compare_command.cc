@@ -31,7 +31,7 @@
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
-#include "launch/segue/compare_words.h"
+#include "launch/segue/evaluation_command_lines.h"
 #include "launch/segue/flags.h"
 
 namespace segue {
@@ -293,11 +293,11 @@ class Runner {
     plan_runs(plan_);
     if (!is_ready(plan_.is_timed(), "steps to be timed", timings)) return;
     check_begun(plan_);
-    run_those(plan_.sweep, timings, kSweptEvaluation, sweeping_words, work_after_sweep());
+    run_those(plan_.sweep, timings, kSweptEvaluation, sweeping_command_line, work_after_sweep());
     plan_runs(plan_);
     if (!is_ready(plan_.is_swept(), "learning rates to be found", before)) return;
     check_begun(plan_);
-    run_those(plan_.runs, before, kComparedEvaluation, measuring_words, 0.0);
+    run_those(plan_.runs, before, kComparedEvaluation, measuring_command_line, 0.0);
   }
 
  private:

@@ -21,7 +21,7 @@
 #include "core/evaluation/evaluation_report.h"
 #include "core/model/stored_tokenizer.h"
 #include "data_pipeline/dataset.h"
-#include "data_pipeline/describe.h"
+#include "data_pipeline/describe_dataset.h"
 #include "data_pipeline/staged_directory.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"

@@ -25,7 +25,7 @@
 #include "core/report/seen_pairs.h"
 #include "core/train/model_products.h"
 #include "core/train/training_state.h"
-#include "data_pipeline/describe.h"
+#include "data_pipeline/describe_dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/options.h"

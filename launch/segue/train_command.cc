@@ -22,7 +22,7 @@
 #include "core/report/run_report.h"
 #include "core/train/trainer.h"
 #include "core/train/training_plan.h"
-#include "data_pipeline/describe.h"
+#include "data_pipeline/describe_dataset.h"
 #include "distributed/launched_tasks.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/dry_run.h"

@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "base/file.h"
+#include "data_pipeline/hdf5/btree_v2.h"
 #include "data_pipeline/hdf5/heap.h"
 #include "data_pipeline/hdf5/row.h"
-#include "data_pipeline/hdf5/second_tree.h"
 #include "data_pipeline/hdf5_handle.h"
 #include "tests/message_of.h"
 #include "tests/source_directory.h"
@@ -265,7 +265,7 @@ struct HeapHead {
 std::string complaint_of_tree(const std::string& content) {
   return message_of<DataError>([&] {
     const Hdf5Bytes file("bytes", std::as_bytes(std::span(content)));
-    Hdf5SecondTree(file, 0, 8, "x").visit([](Hdf5Cursor) {});
+    Hdf5BTreeV2(file, 0, 8, "x").visit([](Hdf5Cursor) {});
   });
 }
 

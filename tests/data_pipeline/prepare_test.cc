@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/checksum.h"
-#include "data_pipeline/describe.h"
+#include "data_pipeline/describe_dataset.h"
 #include "tests/data_pipeline/testing.h"
 
 namespace segue {

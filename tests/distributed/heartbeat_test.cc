@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "base/activity.h"
+#include "base/process_status.h"
 #include "tests/distributed/job.h"
 
 namespace segue {
@@ -59,7 +59,7 @@ TEST_F(HeartbeatTest, BeginsAnewEveryTime) {
 
 TEST_F(HeartbeatTest, ARankThatLivesAndDoesNotGetOnIsNamed) {
   const int last = job().size() - 1;
-  const Activity syncing("syncing a file");
+  const ScopedActivity syncing("syncing a file");
   const auto beating = heartbeat(job().rank() != last);
   const std::vector<Heartbeat::Stuck> stuck = wait_for_stuck(*beating, 1);
   ASSERT_EQ(stuck.size(), 1);

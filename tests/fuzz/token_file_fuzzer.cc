@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data_pipeline/foreign_formats.h"
-#include "data_pipeline/source_look.h"
+#include "data_pipeline/format_detection.h"
 #include "data_pipeline/token_files/llmc_header.h"
 #include "data_pipeline/token_files/megatron_index.h"
 #include "data_pipeline/token_files/npy_tokens.h"
 #include "data_pipeline/token_files/npz_tokens.h"
 #include "data_pipeline/token_files/token_stream.h"
 #include "data_pipeline/token_width.h"
+#include "data_pipeline/unsupported_formats.h"
 #include "tests/fuzz/demand.h"
 
 namespace {
@@ -105,7 +105,7 @@ void try_npz(Bytes bytes) {
 void try_look(Bytes bytes) {
   const std::string_view beginning = text_of(bytes);
   for (const segue::Expected expected : {segue::Expected::kText, segue::Expected::kTokens, segue::Expected::kEither})
-    segue::demand_one_line(segue::foreign_format_of(beginning, expected, "a file"));
+    segue::demand_one_line(segue::unsupported_format_of(beginning, expected, "a file"));
   segue::demand_one_line(segue::wide_text_of(beginning));
   segue::demand_one_line(segue::raw_tokens_of(beginning));
   segue::demand_one_line(segue::json_records_of(beginning));

@@ -233,7 +233,7 @@ def test_shards(program):
         check(says in errors and len(errors.splitlines()) == 1, f"{says}: {errors}")
 
 
-def test_other_files(program):
+def test_unsupported_files(program):
     """What is no file of torch.save is named, with what to do."""
     files = {"a.gguf": (b"GGUF", "GGUF"), "a.onnx": (b"\x08\x07", "ONNX"), "a.h5": (b"\x89HDF\r\n\x1a\n", "Keras"), "a.msgpack": (b"\x81\xa5", "Flax"),
              "model.ckpt-1.index": (b"a", "TensorFlow"), "model.ckpt-1.data-00000-of-00001": (b"a", "TensorFlow"), "__0_0.distcp": (b"PK\3\4", "distributed"),
@@ -429,7 +429,7 @@ def main():
     test_wrapped(program)
     test_vocabularies(program)
     test_shards(program)
-    test_other_files(program)
+    test_unsupported_files(program)
     test_failed_writing(program)
     test_refusals(program)
 

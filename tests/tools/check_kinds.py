@@ -12,7 +12,7 @@ SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 NAMED = re.compile(r"\bMemoryKind::k[A-Z]\w*|\busing enum MemoryKind\b")
 COMMENT = re.compile(r"//.*")
 # Kinds' own folders, and the table of what kinds of other axes go with.
-OWN = re.compile(r"core/kinds/memory/[a-z_]+/|core/config/needs\.cc")
+OWN = re.compile(r"core/kinds/memory/[a-z_]+/|core/config/kind_requirements\.cc")
 
 
 def names_in(text):

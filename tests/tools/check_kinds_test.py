@@ -18,7 +18,7 @@ class CheckKinds(unittest.TestCase):
 
     def test_kinds_name_themselves(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name in ["core/kinds/memory/tokens/options.cc", "core/config/needs.cc", "core/model/reach.cc",
+            for name in ["core/kinds/memory/tokens/options.cc", "core/config/kind_requirements.cc", "core/model/reach.cc",
                          "core/kinds/memory/a.cc", "tests/a.cc", "core/a.txt"]:
                 path = pathlib.Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 // The memory axis: what a kind of memory has in the model, and what it does while segments are recorded. What it needs
-// of a config stands in core/config/needs.cc, what its layers carry in core/config/carried.cc, and how it keeps both
-// from segment to segment in core/memory.
+// of a config stands in core/config/kind_requirements.cc, what its layers carry in core/config/carried.cc, and how it
+// keeps both from segment to segment in core/memory.
 #pragma once
 
 #include <cstdint>

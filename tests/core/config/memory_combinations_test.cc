@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/kind_requirements.h"
 #include "core/config/memory_kind.h"
-#include "core/config/needs.h"
 #include "core/config/objective_kind.h"
 #include "core/config/position_kind.h"
 #include "core/config/visibility_kind.h"
@@ -354,9 +354,9 @@ TEST(MemoryCombinations, KindsGoWithWhatTheirRowsName) {
     ModelConfig model;
     model.position.kind = PositionKind::kRope;
     model.memory.kind = static_cast<MemoryKind>(kind);
-    const KindNeeds needs = needs_of(model.memory);
+    const KindRequirements needs = requirements_of(model.memory);
     const auto is_refused = [](const ModelConfig& changed) {
-      return message_of<ConfigError>([&] { check_memory_needs(changed, "m"); }) != "no error";
+      return message_of<ConfigError>([&] { check_memory_requirements(changed, "m"); }) != "no error";
     };
     EXPECT_FALSE(is_refused(model)) << name_of_choice(model.memory.kind);
     for (size_t seen = 0; seen < choices_of(VisibilityKind{}).size(); ++seen) {

@@ -9,7 +9,7 @@
 
 #include "core/config/position_kind.h"
 #include "core/config/visibility_kind.h"
-#include "core/engine/head_windows.h"
+#include "core/engine/learned_span_reader.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {
@@ -188,7 +188,7 @@ TEST(AdaptiveSpans, WindowsAreWholeTiles) {
   ModelProblem problem(model, 1, 7);
   set_spans(problem, {0.0F, 47.0F / 200.0F, 1.0F});
   std::vector<int64_t> windows;
-  HeadWindows(model, problem.parameters).read(problem.queue, windows);
+  LearnedSpanReader(model, problem.parameters).read(problem.queue, windows);
   EXPECT_EQ(windows, (std::vector<int64_t>{0, 0, 0, 64, 64, 256}));
   const AdaptiveSpan span(model, 1);
   EXPECT_EQ(span.keys_seen(0.0F), 17);

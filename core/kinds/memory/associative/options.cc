@@ -43,7 +43,7 @@ void check_association_sizes(const ModelConfig& model, std::string_view source) 
                 fmt::format("of {} features each and {} in all", of_a_shift, kMostStateFeatures), model.memory.shifts);
 }
 
-KindNeeds needs_of_associations(const MemoryConfig& /*memory*/) {
+KindRequirements needs_of_associations(const MemoryConfig& /*memory*/) {
   constexpr Reason kSeen{.before = "as memory tokens read the whole segment"};
   return {.objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
           .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},

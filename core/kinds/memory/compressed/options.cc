@@ -86,7 +86,7 @@ void check_compressed_lengths(const ModelConfig& model, const UsedLengths& lengt
     refuse_length(fmt::format("model.memory.compression_rate = {}", rate), "the rows that become one");
 }
 
-KindNeeds needs_of_compressed(const MemoryConfig& memory) {
+KindRequirements needs_of_compressed(const MemoryConfig& memory) {
   constexpr Reason kChosen{.behind = "which chooses among rows that every query sees",
                            .with = R"(model.memory.compression = "most_used")"};
   constexpr Reason kMade{.behind = "of whose rows some stand for more than one token"};

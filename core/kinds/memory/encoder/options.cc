@@ -17,7 +17,7 @@ void describe_encoder(MemoryConfig& memory, JsonFields& fields) {
                    .kinds = Kinds(MemoryKind::kEncoder)});
 }
 
-KindNeeds needs_of_encoder(const MemoryConfig& /*memory*/) {
+KindRequirements needs_of_encoder(const MemoryConfig& /*memory*/) {
   constexpr Reason kSeen{.before = "as every token sees all that the encoder makes"};
   return {
       .position = {.accepted = {.turns = true}, .reason = {.before = "as its encoder's keys also lie after a query"}},

@@ -7,7 +7,7 @@ namespace segue {
 
 namespace {
 
-KindNeeds needs_of_infini(const MemoryConfig& /*memory*/) {
+KindRequirements needs_of_infini(const MemoryConfig& /*memory*/) {
   return {.objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
           .no_documents = kGoesOn,
           .hands_on_gradients = true,

@@ -21,7 +21,7 @@ void describe_tokens(MemoryConfig& memory, JsonFields& fields) {
       {.meaning = "the input at the positions where a segment writes its memory", .kinds = Kinds(MemoryKind::kTokens)});
 }
 
-KindNeeds needs_of_tokens(const MemoryConfig& /*memory*/) {
+KindRequirements needs_of_tokens(const MemoryConfig& /*memory*/) {
   constexpr Reason kSeen{.before = "as every token reads all memory tokens"};
   return {.objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
           .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},

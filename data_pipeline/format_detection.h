@@ -1,0 +1,33 @@
+// The kind of a source, judged by its first bytes: file names are not trusted.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "data_pipeline/byte_stream.h"
+
+namespace segue {
+
+// As many of a source's first bytes as these functions look at.
+constexpr size_t kBeginningBytes = size_t{64} << 10;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8
+
+Compression compression_of(std::string_view beginning);
+
+// "UTF-16 ...", of text in two or four bytes a character without a mark, or "raw tokens ..." where such numbers are
+// none; empty for anything else.
+std::string wide_text_of(std::string_view beginning);
+
+// "JSON lines with the fields ...", as the first line has them, or another form of JSON that holds records; empty for
+// other text.
+std::string json_records_of(std::string_view beginning);
+
+// Whether the first line of JSON that has this field (a path, json_field.h) has a list in it, and no text.
+bool is_list_in_lines(std::string_view beginning, const std::string& field);
+
+// Throws DataError for what is read as text alone, and which messages call `name`, where it begins like another format
+// or like lines of JSON. `as_is_flag` takes any bytes; empty: there is none.
+void check_plain_text(std::string_view beginning, const std::string& name, const std::string& as_is_flag);
+
+}  // namespace segue
