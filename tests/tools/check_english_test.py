@@ -65,11 +65,12 @@ class CheckEnglish(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name in ("README.md", "CHANGELOG.md", "docs/guide.md", "docs/kinds/a.md", "docs/reference.md",
-                         "launch/cluster/README.md", "benchmarks/results/a.md"):
+                         "launch/package/bundle_files/README.md", "benchmarks/results/a.md"):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text("This is short.\n", encoding="utf-8")
             self.assertEqual(pages_of(root),
-                             ["README.md", "docs/guide.md", "docs/kinds/a.md", "launch/cluster/README.md"])
+                             ["CHANGELOG.md", "README.md", "docs/guide.md", "docs/kinds/a.md",
+                              "launch/package/bundle_files/README.md"])
             self.assertEqual(list(problems_under(root, {"docs/none.md": (1, 1)})),
                              ["docs/none.md: in PENDING, and not there"])
 
