@@ -1,4 +1,3 @@
-// Activities may nest: the newest that has not ended is the current one.
 #include "base/process_status.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// This process's current activity and progress, which ranks report to each other while one waits for another. A counter
-// moves with every piece of work, so that a process that is alive but stuck can be told from a slow one.
+// What this process is doing and how much work it has done. Ranks report this to each other while one waits for
+// another. A counter moves with every piece of work, which tells a slow process from one that is stuck.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace segue {
 
-// To be called by whoever works, after every piece that takes no longer than seconds on a slow file system.
+// Call it after every piece of work. A piece should take no longer than seconds on a slow file system.
 void note_progress() noexcept;
 
-// While one exists, `what` is what the process does: "syncing runs/books/...". The one made last hides the others.
+// While one exists, the process reports `what` as its activity: "syncing runs/books/...". The one made last hides the
+// others.
 class ScopedActivity {
  public:
   explicit ScopedActivity(std::string what);

@@ -1,4 +1,4 @@
-// Bytes in their order: of a file, of what a compressed file holds, or of what is made of them.
+// Streams of bytes: of a file, of decompressed data, or of bytes made on the fly.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The tokenizer that options ask for: learned from the sources, read from a file, or one that needs neither.
+// Makes the tokenizer that options ask for: learned from the sources, read from a file, or one that needs neither.
 #pragma once
 
 #include <memory>

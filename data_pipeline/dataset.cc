@@ -1,4 +1,3 @@
-// Opening and verifying datasets.
 #include "data_pipeline/dataset.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The manifest's fields, and the checks that go beyond single fields.
 #include "data_pipeline/dataset_manifest.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The lines of `segue inspect` on a dataset.
 #include "data_pipeline/describe_dataset.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A dataset explained to people.
+// Describes a dataset to people, as `segue inspect` prints it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where the documents of a split begin: behind each place where the tokens of a boundary stand.
+// Finds where the documents of a split begin: after each place where the boundary's tokens stand.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Warnings about the bytes of a text: signs of another encoding or another system.
+// Warns of bytes in a text that hint at another encoding or another operating system.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Signatures of compressions, the look of text in other encodings, and JSON.
 #include "data_pipeline/format_detection.h"
 
 #include <algorithm>

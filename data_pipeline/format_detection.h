@@ -1,4 +1,4 @@
-// The kind of a source, judged by its first bytes: file names are not trusted.
+// Detects the format of a source from its first bytes. File names are not trusted.
 #pragma once
 
 #include <cstddef>

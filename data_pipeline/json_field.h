@@ -1,4 +1,4 @@
-// A field of a line of JSON, by the path of its keys: "content.text" is the field "text" of the object "content".
+// Finds a field in a line of JSON by the path of its keys: "content.text" is the field "text" of the object "content".
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One field of each line of JSON: text, or a list of tokens.
+// Reads one field of each line of JSON: text, or a list of tokens.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// The path from source files to a finished dataset.
 #include "data_pipeline/prepare.h"
 
 #include <algorithm>

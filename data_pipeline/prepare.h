@@ -1,4 +1,4 @@
-// From text or ready-made tokens to a dataset.
+// `segue prepare`: makes a dataset from text or from ready-made tokens.
 #pragma once
 
 #include <cstdint>

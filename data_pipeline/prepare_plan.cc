@@ -1,4 +1,3 @@
-// Checks of the options and arithmetic of the splits.
 #include "data_pipeline/prepare_plan.h"
 
 #include <algorithm>

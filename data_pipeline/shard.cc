@@ -1,4 +1,3 @@
-// The pieces of HDF5 that shards are written and read with.
 #include "data_pipeline/shard.h"
 
 #include "base/error.h"

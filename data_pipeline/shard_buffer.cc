@@ -1,4 +1,3 @@
-// Pieces of memory from mmap.
 #include "data_pipeline/shard_buffer.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Tokens that wait until it is known how many their shard has.
+// Buffers the tokens of a shard until it is known how many it has.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Shards, from bytes on disk to tokens.
 #include "data_pipeline/shard_reader.h"
 
 #include <algorithm>

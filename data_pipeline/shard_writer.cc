@@ -1,4 +1,3 @@
-// Shards, from tokens to bytes on disk.
 #include "data_pipeline/shard_writer.h"
 
 #include <algorithm>

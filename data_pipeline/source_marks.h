@@ -1,4 +1,4 @@
-// What ready-made tokens bring beside themselves: a mark for every token, and examples of one length.
+// Reads what stands beside ready-made tokens: a mark for every token, and the length of examples.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,3 @@
-// The claim, the exchange and the clean-up of a staged directory.
 #include "data_pipeline/staged_directory.h"
 
 #include <fcntl.h>

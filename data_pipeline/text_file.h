@@ -1,5 +1,5 @@
-// A text that is read whole: a prompt, a text to be scored, a list of words. What `segue prepare` does with its sources
-// is done here as well: a byte order mark is left out, compressed text is decompressed, what is no text is refused.
+// Reads a whole text: a prompt, a text to be scored, a list of words. It treats the text as `segue prepare` treats its
+// sources: a byte order mark is left out, compressed text is decompressed, what is no text is refused.
 #pragma once
 
 #include <cstdint>

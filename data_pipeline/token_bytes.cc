@@ -1,4 +1,3 @@
-// Tables of token lengths.
 #include "data_pipeline/token_bytes.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Reading across shards.
 #include "data_pipeline/token_source.h"
 
 #include <algorithm>

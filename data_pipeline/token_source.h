@@ -1,4 +1,4 @@
-// One split of a dataset as a row of tokens, read at any offset.
+// One split of a dataset as one array of tokens, read at any offset.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The width of ready-made tokens, judged by a file's first bytes: a file does not say how wide its tokens are.
+// Judges the width of ready-made tokens from a file's first bytes, because a file does not say how wide its tokens are.
 #pragma once
 
 #include <string>

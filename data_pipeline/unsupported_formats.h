@@ -1,4 +1,4 @@
-// Files that are neither text nor tokens that can be read: their names, and what to do with them.
+// Recognises files that `segue prepare` cannot read, names their format, and says what to do with them.
 #pragma once
 
 #include <cstdint>

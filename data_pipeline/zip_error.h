@@ -1,4 +1,4 @@
-// What libzip says of a failure.
+// The error messages of libzip.
 #pragma once
 
 #include <zip.h>

@@ -1,5 +1,5 @@
-// How a flat block of gradients is cut for its sum over ranks: into buckets from its end, where backward finishes
-// first, and each bucket into one part for every rank.
+// Cuts a flat block of gradients for its sum over ranks: into buckets from its end, where backward finishes first, and
+// each bucket into one part for every rank.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The choice of the transport for the tensors of ranks that train on GPUs: NCCL, or MPI through memory of the host.
+// Chooses the transport for the tensors of ranks that train on GPUs: NCCL, or MPI through memory of the host.
 #pragma once
 
 #include <cstdint>

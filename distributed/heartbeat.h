@@ -1,5 +1,6 @@
-// Signs of life between the ranks of MPI, by a thread of each, while a rank may be busy on its own for long. A sign
-// says whether its rank makes progress: the sending thread would run on for ever while the rank's work is stuck.
+// Heartbeats between the ranks of MPI, each sent by a thread of its own, because a rank may be busy by itself for long.
+// A heartbeat says whether its rank makes progress: the sending thread would run on for ever while the rank's work is
+// stuck.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,3 @@
-// The job of one rank, and the choice between it and MPI's.
 #include "distributed/job.h"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// What launchers say of how many processes they have started beside this one. They say it in the environment, so it is
-// known without MPI.
+// Reads from the environment how many processes the launcher started beside this one. So it is known without MPI.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// The thread that ends a process whose start takes too long.
 #include "distributed/mpi_start_timeout.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A time-out for the start of MPI, which waits for other ranks without end and cannot be stopped.
+// A time-out for the start of MPI, which otherwise waits for other ranks for ever and cannot be stopped.
 #pragma once
 
 #include <thread>

@@ -1,4 +1,3 @@
-// NCCL behind distributed/nccl.h.
 #include "distributed/nccl.h"
 
 #include <nccl.h>

@@ -1,4 +1,4 @@
-// How a range of numbered things is divided among ranks.
+// Divides a range of numbered items among ranks.
 #pragma once
 
 #include <algorithm>

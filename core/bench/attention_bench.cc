@@ -1,4 +1,3 @@
-// One attention, forward and backward, on random inputs.
 #include "core/bench/attention_bench.h"
 
 #include <algorithm>

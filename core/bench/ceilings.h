@@ -1,4 +1,5 @@
-// Measures what the device reaches: the yardstick of all other measurements of a run.
+// Measures the peaks of the device, in matrix products and copies. All other measurements of a run are compared with
+// them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Three ways to give a token the same context.
 #include "core/bench/eval_speed_bench.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Evaluation with memory, and what it saves over recomputing every token's context (Dai et al. 2019, table 9).
+// Times evaluation with memory, and evaluation that recomputes every token's context (Dai et al. 2019, table 9).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// The step without, with and beside the exchange.
 #include "core/bench/exchange_bench.h"
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Times what several ranks add to a training step: the sum of the gradients, after backward and during it.
+// Times what several ranks add to a training step: the sum of the gradients, after backward or during it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Matrix products through the operation that the model uses.
 #include "core/bench/gemm_bench.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Tables and JSON of measurements.
 #include "core/bench/report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The results of a measurement, for people and for programs.
+// Prints the results of a measurement: tables for people, JSON for programs.
 #pragma once
 
 #include <cstdint>

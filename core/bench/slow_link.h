@@ -1,4 +1,4 @@
-// Collectives whose sums take as long as over a slower link: what overlap hides can be seen on one machine.
+// Collectives slowed down to the speed of a given link, which show on one machine how much time overlap hides.
 #pragma once
 
 #include "distributed/collectives.h"

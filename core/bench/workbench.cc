@@ -1,4 +1,3 @@
-// Opens the device and fills tensors on it.
 #include "core/bench/workbench.h"
 
 #include <algorithm>

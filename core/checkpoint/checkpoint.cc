@@ -1,4 +1,3 @@
-// Writing and verifying one checkpoint directory.
 #include "core/checkpoint/checkpoint.h"
 
 #include <algorithm>

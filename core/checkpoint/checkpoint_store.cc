@@ -1,4 +1,3 @@
-// Order, replacement, deletion and search of the checkpoints of a run.
 #include "core/checkpoint/checkpoint_store.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Keys and words of the record.
 #include "core/checkpoint/made_by.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Which program made a checkpoint or a part of a run, where and with what. For people; but where a run's dataset is not
-// found at its path, it is looked for where the run last had it.
+// Records which program made a checkpoint or a part of a run, where and with what. People read it. One field serves
+// programs too: a dataset that is not found at its path is looked for where the run last had it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// The first rank's choice of a checkpoint, and how the others look for it.
 #include "core/checkpoint/shared_checkpoint.h"
 
 #include <chrono>

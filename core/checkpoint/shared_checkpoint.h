@@ -1,5 +1,5 @@
-// One checkpoint for all ranks: each would find its own newest one, and what they find can differ, as listings of a
-// shared directory may be old and a host may fail to read.
+// Chooses one checkpoint for all ranks. Each rank by itself might find another newest one: listings of a shared
+// directory may be old, and a host may fail to read.
 #pragma once
 
 #include <optional>

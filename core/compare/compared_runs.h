@@ -1,4 +1,4 @@
-// How far the runs of a comparison have come, as their directories say, and what was measured of them.
+// Reads from the directories of a comparison's runs how far each run has come, and what was measured of it.
 #pragma once
 
 #include <cstddef>

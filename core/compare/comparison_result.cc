@@ -1,4 +1,3 @@
-// From the runs of all variants to what is set beside one another.
 #include "core/compare/comparison_result.h"
 
 #include <algorithm>

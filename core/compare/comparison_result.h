@@ -1,5 +1,5 @@
-// What a comparison found so far: every variant's losses, and of marked data its right answers, over the seeds from
-// which all of them have been trained and measured, how far they lie apart, and what they cost.
+// What a comparison has found so far, over the seeds from which all variants have been trained and measured. It holds
+// every variant's losses, the right answers of marked data, the differences between variants, and their costs.
 #pragma once
 
 #include <cstddef>

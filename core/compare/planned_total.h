@@ -1,4 +1,4 @@
-// What all trainings of a comparison come to, and how long those that are left will take.
+// Estimates what all trainings of a comparison cost together, and how long the remaining ones will take.
 #pragma once
 
 #include <cstdint>

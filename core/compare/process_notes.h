@@ -1,5 +1,5 @@
-// What a comparison notes of the programs that it has run: for every run a file processes/NAME.jsonl in its directory,
-// with a line for each of them.
+// Notes on the programs that a comparison has run. Each run has a file processes/NAME.jsonl in the comparison's
+// directory, with one line for each program.
 #pragma once
 
 #include <cstdint>

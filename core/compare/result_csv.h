@@ -1,4 +1,4 @@
-// A comparison's tables for other programs.
+// Writes the tables of a comparison as CSV, for other programs.
 #pragma once
 
 #include <string>

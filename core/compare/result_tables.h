@@ -1,5 +1,5 @@
-// What the tables and drawings of a comparison's result share: which numbers are set beside one another, in which
-// units, under which titles, and what is said of differences.
+// What tables and drawings of a comparison's result share: which numbers they set side by side, units, titles, and the
+// words for differences.
 #pragma once
 
 #include <cstddef>

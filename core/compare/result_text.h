@@ -1,4 +1,4 @@
-// A comparison's result as JSON, and as tables for a terminal.
+// Writes a comparison's result as JSON, and as tables for a terminal.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which learning rate each variant of a comparison takes, of those that were tried.
+// Chooses a learning rate for each variant of a comparison, from those that were tried.
 #pragma once
 
 #include <cstddef>

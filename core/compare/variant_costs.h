@@ -1,4 +1,4 @@
-// What variants of a comparison cost, on average over the runs of each, and how long a step takes where it was timed.
+// What each variant of a comparison costs, as the mean over its runs, and how long a step takes where it was timed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Drawings of what attention has before training: the keys that each variant sees, and its biases by distance.
+// Draws what attention has before training: the keys that each variant sees, and its biases by distance.
 #pragma once
 
 #include "core/compare/comparison_result.h"

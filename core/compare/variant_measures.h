@@ -1,4 +1,4 @@
-// What variants of a comparison are compared by: means over seeds, and how far they lie from the first variant's.
+// The numbers by which variants are compared: means over seeds, and their differences from the first variant.
 #pragma once
 
 #include <cstddef>

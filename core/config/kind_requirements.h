@@ -1,6 +1,6 @@
-// What kinds need of the rest of a config: a row for each, which all checks walk, of a config, of another use of its
-// model, and of a stage of training. The one place where a kind says what it goes with; the terms that positions offer,
-// and scores take, stand in core/config/position_terms.h.
+// What each kind requires of the rest of a config: one row for each kind. All checks walk these rows: of a config, of
+// another use of its model, and of a stage of training. Only here does a kind say what it goes with. The terms that
+// positions offer, and scores take, stand in core/config/position_terms.h.
 #pragma once
 
 #include <cstdint>

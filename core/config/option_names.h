@@ -1,4 +1,5 @@
-// What errors call an option: the program's users know a flag, those of the library and of JSON files a field.
+// Names of options in error messages: a flag for users of the program, a field for users of the library and of JSON
+// files.
 #pragma once
 
 #include <cstdint>

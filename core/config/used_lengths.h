@@ -1,4 +1,4 @@
-// Lengths that a model is used with, as checks of lengths take them.
+// The lengths that a model is used with, in the form that checks of lengths take.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Models of Segue for other programs.
+// Exports Segue's models for other programs.
 #pragma once
 
 #include <cstdint>

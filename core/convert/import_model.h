@@ -1,4 +1,5 @@
-// Models of other programs as Segue's: every tensor found, of the right shape, in the model's own order.
+// Imports models of other programs. Every tensor must be found, with the right shape. They are put into the model's own
+// order.
 #pragma once
 
 #include <cstdint>

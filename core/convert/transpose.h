@@ -1,4 +1,4 @@
-// Matrices turned around: TensorFlow's kernels are [in, out].
+// Transposes matrices, because TensorFlow's kernels are [in, out].
 #pragma once
 
 #include "base/buffer.h"

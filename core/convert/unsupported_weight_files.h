@@ -1,4 +1,4 @@
-// Files of weights that are not read: what each is, and what to do with it.
+// Recognises weight files that Segue cannot read, names their format, and says what to do with them.
 #pragma once
 
 #include <filesystem>

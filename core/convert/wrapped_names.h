@@ -1,4 +1,4 @@
-// Names of tensors as they are without the wrappers that PyTorch puts around a module.
+// Strips from names of tensors the prefixes of wrappers that PyTorch puts around a module.
 #pragma once
 
 #include <map>

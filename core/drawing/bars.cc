@@ -1,4 +1,3 @@
-// Bars from a common zero, with their values at the ends.
 #include "core/drawing/bars.h"
 
 #include <algorithm>

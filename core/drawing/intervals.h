@@ -1,4 +1,4 @@
-// Values with their intervals beside a common line: which lie apart from it, and how surely.
+// Draws values with their confidence intervals beside a reference line, to show which differ from it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Paints series between the axes of a plot: lines with their bands, marks, and what pointers that rest on them are
-// told.
+// Paints series between the axes of a plot: lines with their bands, marks, and the text that appears under a pointer.
 #pragma once
 
 #include <string>

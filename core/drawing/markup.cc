@@ -1,4 +1,3 @@
-// Escapes text, and estimates its width without a font.
 #include "core/drawing/markup.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Text on its way into HTML and SVG.
+// Escapes text for HTML and SVG, and estimates its width.
 #pragma once
 
 #include <cstdint>

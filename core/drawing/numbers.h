@@ -1,4 +1,4 @@
-// Numbers as the report writes them.
+// Formats numbers for the report.
 #pragma once
 
 #include <cstdint>

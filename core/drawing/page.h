@@ -1,4 +1,5 @@
-// The page: sections, numbered figures with what they show, tables folded away below; one file that needs nothing else.
+// Builds the HTML page: sections, numbered figures with captions, and tables folded away below. The file needs nothing
+// else.
 #pragma once
 
 #include <cstdint>

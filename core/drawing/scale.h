@@ -1,4 +1,4 @@
-// From values to pixels, and the round values that are written on an axis.
+// Maps values to pixels, and chooses the round values that are written on an axis.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How the page looks: light, dark, on a phone and on paper.
+// The style sheet of the page: for light and dark, for phones and for paper.
 #pragma once
 
 #include <string>

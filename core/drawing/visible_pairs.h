@@ -1,5 +1,5 @@
-// Which keys the tokens of a segment can attend to: a row for every token, or for as many neighbours, memory left of
-// the line.
+// Draws which keys the tokens of a segment can attend to. There is a row for every token, or for as many neighbours,
+// with the memory left of the line.
 #pragma once
 
 #include <cstdint>

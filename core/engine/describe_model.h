@@ -1,4 +1,4 @@
-// A model explained to people: its parameters, what it computes and what it needs.
+// Describes a model to people: its parameters, what it computes and what it needs.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How many keys heads with learned spans give some weight, read from the weights before a segment runs, so that no time
-// goes to the others.
+// Reads from the weights how many keys each head with a learned span gives some weight. This happens before a segment
+// runs, so that no time goes to the other keys.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The inputs of one segment, and their way to a GPU.
+// The inputs of one segment, and the staging buffers that carry them to a GPU.
 #pragma once
 
 #include <array>

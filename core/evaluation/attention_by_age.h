@@ -1,4 +1,4 @@
-// What layers attend to: how much of their attention falls on the segment itself, and how much on rows of memory of
+// Measures what layers attend to: how much attention falls on the segment itself, and how much on rows of memory of
 // each age.
 #pragma once
 

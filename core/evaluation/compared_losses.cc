@@ -1,4 +1,3 @@
-// Checks of what two files must share, and of the contexts that all models must have.
 #include "core/evaluation/compared_losses.h"
 
 #include <algorithm>

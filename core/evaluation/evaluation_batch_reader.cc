@@ -1,4 +1,3 @@
-// One window over the split for each lane.
 #include "core/evaluation/evaluation_batch_reader.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The tokens and targets of a plan's segments.
+// Reads the tokens and targets of an evaluation plan, one batch of segments at a time.
 #pragma once
 
 #include <optional>

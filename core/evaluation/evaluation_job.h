@@ -1,4 +1,4 @@
-// An evaluation job: one model with each of the lengths that are asked for, one pass over the split for each.
+// Runs an evaluation job: one model, with one pass over the split for each of the lengths asked for.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// The lengths at which evaluations measure, and the streams that they read: the keys that ask for them, in words for
-// all, and the points that they come to.
+// The lengths and streams of an evaluation: the keys that ask for them, described once for all commands, and the points
+// that they make.
 #pragma once
 
 #include <cstdint>

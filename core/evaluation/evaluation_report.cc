@@ -1,4 +1,3 @@
-// From results to JSON, and from there to tables.
 #include "core/evaluation/evaluation_report.h"
 
 #include <algorithm>

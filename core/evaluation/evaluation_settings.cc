@@ -1,4 +1,3 @@
-// The meanings of all keys, and which of them go together.
 #include "core/evaluation/evaluation_settings.h"
 
 #include <fmt/format.h>

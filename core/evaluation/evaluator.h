@@ -1,4 +1,4 @@
-// Evaluation: a plan run with one model; every scored loss is reported with its offset in the split.
+// Runs an evaluation plan with one model, and reports every scored loss with its offset in the split.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Losses that no sound training has for long, for the log of a run and for its page.
+// The limit above which a loss says that a training has gone wrong, for the log of a run and for its page.
 #pragma once
 
 #include <cstdint>

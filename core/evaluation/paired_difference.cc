@@ -1,4 +1,3 @@
-// Every evaluation, and every pair of them, as JSON, CSV and text.
 #include "core/evaluation/paired_difference.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Two datasets and the attributes that say what they are about.
 #include "core/evaluation/per_token_file.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whether per-token files are about the same tokens, so that their losses may be compared one by one.
+// Checks that per-token files are about the same tokens, so that their losses may be compared one by one.
 #pragma once
 
 #include <cstdint>

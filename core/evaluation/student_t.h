@@ -1,4 +1,4 @@
-// Student's t distribution: how sure a mean of few observations is.
+// Student's t distribution, for confidence intervals of means of few observations.
 #pragma once
 
 namespace segue {

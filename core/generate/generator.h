@@ -1,4 +1,4 @@
-// Reads a prompt and continues it, several samples side by side, with a KV cache.
+// Reads a prompt with a KV cache and continues it, several samples side by side.
 #pragma once
 
 #include <cstdint>

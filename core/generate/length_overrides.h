@@ -1,4 +1,4 @@
-// The lengths that a stored model is given in place of those it was trained with.
+// Applies the lengths that a user sets for a stored model, in place of those it was trained with.
 #pragma once
 
 #include <segue/options.h>

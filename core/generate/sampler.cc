@@ -1,4 +1,3 @@
-// Candidates, their weights, and the one that a random number falls on.
 #include "core/generate/sampler.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The choice of a token from a distribution.
+// Samples a token from a distribution.
 #pragma once
 
 #include <segue/options.h>

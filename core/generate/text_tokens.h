@@ -1,4 +1,4 @@
-// A text as its tokens, and what each of them adds to it.
+// A text as its tokens, with the text that each token adds.
 #pragma once
 
 #include <algorithm>

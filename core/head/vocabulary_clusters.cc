@@ -1,4 +1,3 @@
-// Borders, widths and names of the clusters.
 #include "core/head/vocabulary_clusters.h"
 
 #include <fmt/format.h>

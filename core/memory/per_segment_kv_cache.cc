@@ -1,4 +1,3 @@
-// Between two segments tapes of its own make keys and values. No segment's tape runs then.
 #include "core/memory/per_segment_kv_cache.h"
 
 #include "kernels/copy_block.h"

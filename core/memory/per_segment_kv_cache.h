@@ -1,5 +1,5 @@
-// The memory of frozen weights whose keys and values are made once for every segment, from what its kind remembers
-// then. However many parts the segment comes in, each part sees them and the segment so far.
+// A KV cache that is computed anew before every segment, from what the kind of memory remembers then. It serves frozen
+// weights. A segment may come in any number of parts: each sees this cache and the segment so far.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// A tape holds the positions of a whole segment's first tokens; the later ones come one by one.
 #include "core/memory/position_ids.h"
 
 namespace segue {

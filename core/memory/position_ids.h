@@ -1,4 +1,4 @@
-// Absolute positions of a segment's tokens, for the tapes of its parts.
+// Position ids for absolute positions: the place of every token in its segment, also where a segment comes in parts.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Parameters that training keeps in a range: what the penalties on them add to the gradients, and the range itself.
+// Parameters that training keeps in a range: the range itself, and what penalties on them add to the gradients.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,3 @@
-// Norm, clip, update; and what ranks that share the work exchange.
 #include "core/optimizer/optimizer.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Collectives in the order of a queue of operations.
+// Runs collectives in order with the operations of a queue.
 #pragma once
 
 #include <functional>

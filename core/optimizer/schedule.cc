@@ -1,4 +1,3 @@
-// Warm-up, decay, and the published readings of both.
 #include "core/optimizer/schedule.h"
 
 #include <algorithm>

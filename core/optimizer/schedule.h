@@ -1,4 +1,4 @@
-// The learning rate of every update.
+// The learning-rate schedule, which gives the learning rate of every update.
 #pragma once
 
 #include <cstdint>

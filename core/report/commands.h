@@ -1,4 +1,4 @@
-// The commands that give what a page lacks, with the paths of its runs.
+// The commands that would produce what a report page lacks, with the paths of its runs.
 #pragma once
 
 #include <string>

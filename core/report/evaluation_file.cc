@@ -1,4 +1,3 @@
-// The two formats, version 1.
 #include "core/report/evaluation_file.h"
 
 #include <algorithm>

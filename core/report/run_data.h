@@ -1,4 +1,4 @@
-// All that the directory of a run holds for the report. A run that is still going is read as far as it has come.
+// Reads from the directory of a run all that the report needs. A run that is still going is read as far as it has come.
 #pragma once
 
 #include <cstdint>

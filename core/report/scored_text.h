@@ -1,4 +1,4 @@
-// Identifies the text that losses are of: only losses of the same text are ranked or drawn on one axis.
+// Identifies the text that losses were measured on. Only losses on the same text are ranked or drawn on one axis.
 #pragma once
 
 #include <cstdint>

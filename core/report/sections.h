@@ -1,5 +1,5 @@
-// The sections of the page, in their order. Each adds itself, or one quiet sentence with the command that would give
-// what it lacks.
+// The sections of the page, in their order. Each adds itself, or one sentence with the command that would produce what
+// it lacks.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the heads of a model see in training, layer by layer: drawn, and counted.
+// Draws and counts the keys that the heads of a model see in training, layer by layer.
 #pragma once
 
 #include <cstdint>

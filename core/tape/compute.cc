@@ -1,4 +1,3 @@
-// The limits of what devices can run.
 #include "core/tape/compute.h"
 
 #include "base/error.h"

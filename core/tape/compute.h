@@ -1,4 +1,4 @@
-// On which device a model is computed, and in which precision.
+// The device on which a model is computed, and the precision.
 #pragma once
 
 #include "base/device.h"

@@ -1,4 +1,3 @@
-// Forward and backward of each coarse operation, in terms of the kernel families.
 #include "core/tape/operations.h"
 
 #include <fmt/format.h>

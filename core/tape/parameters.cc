@@ -1,4 +1,3 @@
-// Layout, look-up and initial values.
 #include "core/tape/parameters.h"
 
 #include <algorithm>

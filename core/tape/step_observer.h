@@ -1,4 +1,4 @@
-// Lets measurements time each part of a step. Without an observer a part costs one branch.
+// Lets measurements time each part of a training step. Without an observer a part costs one branch.
 #pragma once
 
 #include <string>

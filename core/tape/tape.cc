@@ -1,4 +1,3 @@
-// Recording, memory planning and replay.
 #include "core/tape/tape.h"
 
 #include <algorithm>

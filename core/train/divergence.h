@@ -1,4 +1,4 @@
-// The end of a training whose loss or gradient is no number.
+// The error that ends a training whose loss or gradient is no number.
 #pragma once
 
 #include <cstdint>

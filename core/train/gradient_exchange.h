@@ -1,5 +1,5 @@
-// How the gradients of all ranks meet: bucket after bucket, from the end of the flat block, while backward still
-// computes the rest (as in PyTorch DDP: Li et al. 2020, section 3.2).
+// Sums the gradients of all ranks, bucket after bucket from the end of the flat block, while backward still computes
+// the rest (as in PyTorch DDP: Li et al. 2020, section 3.2).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Notices that a training has gone wrong though its loss is still a number.
+// Warns when the loss stays far too high although it is still a number.
 #pragma once
 
 #include <bitset>

@@ -1,4 +1,4 @@
-// The rate that a processor or GPU reaches in matrix products: the yardstick of a run's `mfu`.
+// Measures the FLOP/s that a processor or GPU reaches in matrix products. A run's `mfu` is a share of it.
 #pragma once
 
 #include <functional>

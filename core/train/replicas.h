@@ -1,4 +1,4 @@
-// Compares, between ranks, the state that every rank must hold alike.
+// Checks that all ranks hold the same state where they must.
 #pragma once
 
 #include "core/train/training_checkpoint.h"

@@ -1,4 +1,4 @@
-// The losses and gradient norms of steps, on the way from the device. Nothing waits for a step on a GPU; its report is
+// Brings the losses and gradient norms of steps back from the device. Nothing waits for a step on a GPU; its report is
 // read on demand.
 #pragma once
 

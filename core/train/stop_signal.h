@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGUSR1 ask the run to finish its step, save and stop.
+// On SIGINT, SIGTERM or SIGUSR1 the run finishes its step, saves and stops.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// How long a run will still take: its steps, and the evaluations and saves between them, at what these have cost so
-// far.
+// Estimates how long a run will still take: its steps, and the evaluations and saves between them, at what these have
+// cost so far.
 #pragma once
 
 #include <cstdint>

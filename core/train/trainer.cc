@@ -1,4 +1,3 @@
-// One process's training loop.
 #include "core/train/trainer.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Names and order of the tensors of a saved run.
 #include "core/train/training_checkpoint.h"
 
 #include <fmt/format.h>

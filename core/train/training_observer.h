@@ -1,4 +1,4 @@
-// The listener to the progress of training, so that training need not know what is drawn of it.
+// The interface by which others follow the progress of training, so that training need not know what is drawn of it.
 #pragma once
 
 namespace segue {

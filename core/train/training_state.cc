@@ -1,4 +1,3 @@
-// The keys of state.json, and what must hold between them.
 #include "core/train/training_state.h"
 
 #include "base/error.h"

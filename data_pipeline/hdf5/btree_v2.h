@@ -1,4 +1,4 @@
-// HDF5's second kind of tree, "version 2", whose nodes hold records of one size in order (section III.A.2).
+// HDF5's version 2 B-trees, whose nodes hold records of one size in order (section III.A.2).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Bounds, numbers and the checksum that guards structures.
 #include "data_pipeline/hdf5/bytes.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The messages of a dataset's header that say where its elements are.
 #include "data_pipeline/hdf5/layout.h"
 
 #include <fmt/ranges.h>

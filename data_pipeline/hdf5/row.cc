@@ -1,4 +1,3 @@
-// A row from its three layouts.
 #include "data_pipeline/hdf5/row.h"
 
 #include <algorithm>

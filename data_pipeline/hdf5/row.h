@@ -1,4 +1,4 @@
-// A row of numbers in an HDF5 file, read at any offset.
+// Reads a one-dimensional array of numbers in an HDF5 file, at any offset.
 #pragma once
 
 #include <cstdint>

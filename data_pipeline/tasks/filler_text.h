@@ -1,4 +1,4 @@
-// Tasks that hide something in running text: of a dataset, in its tokens.
+// Gives tasks the running text in which they hide something: tokens of a dataset.
 #pragma once
 
 #include <memory>

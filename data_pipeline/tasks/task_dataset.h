@@ -1,4 +1,4 @@
-// From the file of a task to a finished dataset.
+// Makes a finished dataset from the file of a task.
 #pragma once
 
 #include <cstdint>

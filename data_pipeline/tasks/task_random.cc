@@ -1,4 +1,3 @@
-// Uniform and weighted draws.
 #include "data_pipeline/tasks/task_random.h"
 
 #include <bit>

@@ -1,4 +1,3 @@
-// The keys of a task's file, and what holds for every kind.
 #include "data_pipeline/tasks/task_spec.h"
 
 #include <algorithm>

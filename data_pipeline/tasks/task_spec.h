@@ -1,4 +1,4 @@
-// What a task's dataset is made of, as a file says it.
+// The file that specifies a task's dataset.
 #pragma once
 
 #include <cstdint>

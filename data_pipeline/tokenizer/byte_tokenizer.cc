@@ -1,4 +1,3 @@
-// Bytes as tokens, whatever text they are.
 #include "data_pipeline/tokenizer/byte_tokenizer.h"
 
 namespace segue {

@@ -1,4 +1,3 @@
-// Models of the SentencePiece library, and text in and out of them.
 #include "data_pipeline/tokenizer/sentencepiece_tokenizer.h"
 
 #include <sentencepiece_processor.h>

@@ -1,4 +1,3 @@
-// Which bytes are kept, their ranks, and tokens of them.
 #include "data_pipeline/tokenizer/symbol_tokenizer.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Shared by all kinds of tokenizers, and the choice between them.
 #include "data_pipeline/tokenizer/tokenizer.h"
 
 #include <algorithm>

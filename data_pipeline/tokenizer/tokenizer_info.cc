@@ -1,4 +1,3 @@
-// The fields of a tokenizer's description, and how they must fit each other.
 #include "data_pipeline/tokenizer/tokenizer_info.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Cutting lines, and telling UTF-8 from other bytes.
 #include "data_pipeline/tokenizer/utf8_lines.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The vocabulary of words, counted, listed or stored, and what it makes of text.
 #include "data_pipeline/tokenizer/word_tokenizer.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Walks through the command line library's own structures.
 #include "launch/segue/command_tree.h"
 
 #include <algorithm>

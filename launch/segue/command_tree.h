@@ -1,5 +1,5 @@
-// The commands and flags of the program as the command line library keeps them, for what tells of them: errors, help,
-// completion, the reference.
+// The commands and flags of the program as the command line library keeps them. Errors, help, completion and the
+// reference are made from them.
 #pragma once
 
 #include <CLI/CLI.hpp>

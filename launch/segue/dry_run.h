@@ -1,4 +1,4 @@
-// segue train --dry-run: who would hold what, and what a step would send.
+// `segue train --dry-run`: what each rank would hold, and what a step would send.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The command lines by which segue compare evaluates its runs.
+// Builds the command lines with which `segue compare` evaluates its runs.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +16,10 @@ struct PlacedComparison : ComparisonPlan {
   std::set<std::string> of_examples = {};  // splits that consist of examples
 };
 
-// Of the program that measures a run as the comparison asks.
+// Measures a run as the comparison asks.
 std::vector<std::string> measuring_command_line(const PlacedComparison& plan, const ComparedRun& run);
 
-// Of the one that measures a learning rate: at the lengths at which runs evaluate themselves on the way, and behind a
-// warm-up.
+// Measures a learning rate: at the lengths at which runs evaluate themselves during training, after a warm-up.
 std::vector<std::string> sweeping_command_line(const PlacedComparison& plan, const ComparedRun& run);
 
 }  // namespace segue

@@ -1,4 +1,3 @@
-// Errors, logs and agreement of the ranks of a job.
 #include "launch/segue/job.h"
 
 #include <omp.h>

@@ -1,4 +1,4 @@
-// What a checkpoint tells of the run that saved it.
+// Finds the run that saved a checkpoint, and what the checkpoint tells of it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// How the program uses processors that others use too, unless OpenMP's variables say otherwise.
+// Sets OpenMP's waiting and number of threads for processors that others use too, unless OpenMP's variables say
+// otherwise.
 #pragma once
 
 namespace segue {

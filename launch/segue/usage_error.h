@@ -1,4 +1,4 @@
-// Errors of the command line in one line, as all others.
+// Puts errors of the command line into one line, like all other errors.
 #pragma once
 
 #include <CLI/CLI.hpp>

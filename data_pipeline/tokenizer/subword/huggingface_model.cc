@@ -1,4 +1,3 @@
-// BPE, Unigram and WordPiece, each from its keys.
 #include "data_pipeline/tokenizer/subword/huggingface_model.h"
 
 #include <utility>

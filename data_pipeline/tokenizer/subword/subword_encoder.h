@@ -1,4 +1,4 @@
-// Files to tokens, part by part.
+// Encodes files to tokens, part by part.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Where programs that make tokenizers and libraries that Segue is built with know different versions of Unicode.
+// The differences between the Unicode versions of programs that make tokenizers and of libraries that Segue is built
+// with.
 #pragma once
 
 #include <cstdint>

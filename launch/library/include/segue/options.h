@@ -1,4 +1,4 @@
-// How a trained model is used, and how text is drawn from it.
+// How a trained model is used, and how text is sampled from it.
 #pragma once
 
 #include <cstdint>
