@@ -1,5 +1,5 @@
-// What is compared: variants of one experiment, trained from the same seeds on the same text within the same budget, as
-// a file says it; and the runs that it takes.
+// A comparison as its file describes it, and the runs that it takes. Its variants of one experiment are trained from
+// the same seeds on the same text within the same budget.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct VariantConfig {
 // What the trained models are measured by.
 struct MeasureConfig {
   std::string split = "test";
-  std::vector<int64_t> tgt_len = {};  // none: as trained
+  std::vector<int64_t> tgt_len = {};  // empty: the length of training
   std::vector<int64_t> mem_len = {};  // likewise
   int64_t batch_size = 8;
   int64_t max_tokens = 0;  // 0: the whole split

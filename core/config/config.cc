@@ -317,16 +317,17 @@ ModelUse evaluation_use(const Config& config) {
 void describe_use(JsonFields& fields, std::optional<int64_t>& clamp_len, std::optional<bool>& same_length,
                   std::vector<std::string>& set) {
   fields.optional("clamp_len", clamp_len,
-                  {.meaning = "distances beyond this one count as this one; 0 or less: no limit; default: as trained",
+                  {.meaning = "distances beyond this one count as this one; 0 or less: no limit. By default, the limit "
+                              "of training is used",
                    .unit = "tokens",
                    .minimum = -1,
                    .maximum = kLongest});
   fields.optional("same_length", same_length,
-                  {.meaning = "every query sees the same number of keys; default: as trained"});
+                  {.meaning = "every query sees the same number of keys. By default, this is as in training"});
   fields.optional(
       "set", set,
       {.meaning = "replace a value of the model's config, such as model.memory.initial=zeros. It takes the keys that "
-                  "say how a model is used (x-role use in configs/segue.schema.json); default: as trained",
+                  "say how a model is used (x-role use in configs/segue.schema.json). All others stay as in training",
        .flag = {.value = "KEY=VALUE", .is_repeated = true}});
 }
 

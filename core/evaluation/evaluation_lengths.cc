@@ -6,12 +6,12 @@ namespace segue {
 
 void describe_lengths(JsonFields& fields, std::vector<int64_t>& tgt_len, std::vector<int64_t>& mem_len) {
   fields.optional("tgt_len", tgt_len,
-                  {.meaning = "segment lengths, a result for each; none: as trained",
+                  {.meaning = "segment lengths, a result for each. By default, the length of training is used",
                    .unit = "tokens",
                    .minimum = 1,
                    .maximum = kLongest});
   fields.optional("mem_len", mem_len,
-                  {.meaning = "memory lengths, a result for each; none: as trained",
+                  {.meaning = "memory lengths, a result for each. By default, the length of training is used",
                    .unit = "tokens",
                    .minimum = 0,
                    .maximum = kLongest});

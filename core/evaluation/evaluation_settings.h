@@ -21,9 +21,9 @@ struct EvaluationSettings {
   std::string data = {};
   std::string split = "test";
   int64_t batch_size = 8;
-  std::vector<int64_t> tgt_len = {};      // none: as trained
-  std::vector<int64_t> mem_len = {};      // none: as trained, or 0 of recomputation
-  std::optional<int64_t> clamp_len = {};  // absent: as trained
+  std::vector<int64_t> tgt_len = {};      // empty: the length of training
+  std::vector<int64_t> mem_len = {};      // empty: the length of training, or 0 with recompute
+  std::optional<int64_t> clamp_len = {};  // absent: the limit of training
   std::optional<bool> same_length = {};   // likewise
   std::vector<std::string> set = {};      // overrides such as "model.memory.initial=zeros"
   int64_t max_tokens = 0;                 // 0: the whole split

@@ -24,12 +24,16 @@ void check(const Options& options) {
 }
 
 void describe_lengths(JsonFields& fields, LengthOptions& lengths) {
-  fields.optional(
-      "tgt_len", lengths.tgt_len,
-      {.meaning = "length of a segment; default: as trained", .unit = "tokens", .minimum = 1, .maximum = kLongest});
-  fields.optional(
-      "mem_len", lengths.mem_len,
-      {.meaning = "length of the memory; default: as trained", .unit = "tokens", .minimum = 0, .maximum = kLongest});
+  fields.optional("tgt_len", lengths.tgt_len,
+                  {.meaning = "length of a segment. By default, the length of training is used",
+                   .unit = "tokens",
+                   .minimum = 1,
+                   .maximum = kLongest});
+  fields.optional("mem_len", lengths.mem_len,
+                  {.meaning = "length of the memory. By default, the length of training is used",
+                   .unit = "tokens",
+                   .minimum = 0,
+                   .maximum = kLongest});
   describe_use(fields, lengths.clamp_len, lengths.same_length, lengths.set);
 }
 
