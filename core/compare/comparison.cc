@@ -1,4 +1,3 @@
-// The file, its variants as configs, and the steps that the budget pays for.
 #include "core/compare/comparison.h"
 
 #include <fmt/format.h>
@@ -56,15 +55,17 @@ void check_comparison(const Comparison& comparison, const std::string& source) {
     for (const double rate : comparison.learning_rates) {
       const std::string name = fmt::format("{}-{}", variant.name, rate);
       if (std::ranges::count(comparison.variants, name, &VariantConfig::name) > 0)
-        throw ConfigError(R"({}: variants: expected another name than "{}", which runs of "{}" at that rate have)",
-                          source, name, variant.name);
+        throw ConfigError(
+            R"({}: variants: expected another name than "{}": runs of "{}" at that learning rate have it)", source,
+            name, variant.name);
     }
   }
   if (comparison.learning_rates.size() == 1)
-    throw ConfigError("{}: learning_rates: expected 2 or more to choose from, found 1; set optimizer.lr", source);
+    throw ConfigError("{}: learning_rates: expected at least 2 to choose from, found 1; set optimizer.lr instead",
+                      source);
   const auto name_of = [](const VariantConfig& variant) { return variant.name; };
   if (const VariantConfig* twice = find_twice(comparison.variants, name_of))
-    throw ConfigError(R"({}: variants: expected a name for each, found "{}" twice)", source, twice->name);
+    throw ConfigError(R"({}: variants: expected a different name for each, found "{}" twice)", source, twice->name);
   if (const int64_t* twice = find_twice(comparison.seeds, [](int64_t seed) { return seed; }))
     throw ConfigError("{}: seeds: expected each once, found {} twice", source, *twice);
 }
@@ -87,12 +88,11 @@ void check_alike(const Comparison& comparison, const std::vector<Config>& config
     const auto other = std::ranges::find_if(difference.values,
                                             [&](const std::string& value) { return value != difference.values[0]; });
     const auto index = static_cast<size_t>(other - difference.values.begin());
-    throw ConfigError(R"({}: variant "{}": {}: expected {} as of "{}", or {}; found {})", source,
+    throw ConfigError(R"({}: variant "{}": {}: expected {} as in variant "{}", found {}; {})", source,
                       comparison.variants[index].name, difference.key, difference.values[0],
-                      comparison.variants[0].name,
-                      is_objective ? "their losses would not be of the same thing"
-                                   : "the comparison would not be of the variants alone (may_differ allows it)",
-                      *other);
+                      comparison.variants[0].name, *other,
+                      is_objective ? "their losses would not be comparable"
+                                   : "list the key in may_differ if variants shall differ in it");
   }
 }
 
@@ -161,14 +161,14 @@ Config timing_of(const Config& config, const StageLengths& lengths, int64_t voca
 void check_decided(const ComparisonPlan& plan, const VariantConfig& variant) {
   const auto refuse = [&](std::string_view key, std::string_view what, std::string_view does) {
     if (std::ranges::count(overridden_keys(plan.set), key) > 0)
-      throw ConfigError("--set: {}: expected none, as {} of {} {}; found one", key, what, plan.source, does);
+      throw ConfigError("--set: {}: expected no such key, found one; {} in {} {} it", key, what, plan.source, does);
     if (std::ranges::count(overridden_keys(variant.set), key) > 0)
-      throw ConfigError(R"({}: variant "{}": {}: expected none, as {} {}; found one)", plan.source, variant.name, key,
-                        what, does);
+      throw ConfigError(R"({}: variant "{}": {}: expected no such key, found one; {} {} it)", plan.source, variant.name,
+                        key, what, does);
   };
-  refuse("seed", "seeds", "are trained from");
-  refuse("training.max_step", "the budget", "ends runs");
-  if (!plan.comparison.learning_rates.empty()) refuse("optimizer.lr", "learning_rates", "are tried");
+  refuse("seed", "seeds", "set");
+  refuse("training.max_step", "budget", "sets");
+  if (!plan.comparison.learning_rates.empty()) refuse("optimizer.lr", "learning_rates", "set");
 }
 
 // What is trained must also be measured at every length.
@@ -198,9 +198,9 @@ std::vector<Config> configs_of(const ComparisonPlan& plan) {
     config.training.max_step = steps_within(comparison.budget, config, plan.vocab_size, seconds);
     if (config.training.max_step == 0)
       throw ConfigError(
-          R"({}: budget.amount: expected what a step of variant "{}" takes, {:.3g} {}, or more; found {:.3g})",
-          plan.source, variant.name, cost_of_step(comparison.budget, config, plan.vocab_size, seconds, 0),
-          name_of_choice(comparison.budget.kind), comparison.budget.amount);
+          R"({}: budget.amount: expected at least {:.3g} {}, which one step of variant "{}" takes, found {:.3g})",
+          plan.source, cost_of_step(comparison.budget, config, plan.vocab_size, seconds, 0),
+          name_of_choice(comparison.budget.kind), variant.name, comparison.budget.amount);
     check_combinations(
         config, fmt::format("{}, of the {} steps that budget.amount pays for", source, config.training.max_step));
   }

@@ -63,7 +63,7 @@ void check_stages(const Config& config, std::string_view source) {
       if (!holds)
         throw ConfigError("{}: training.stages[{}].{}: expected {}, found {}", source, i, key, expected, found);
     };
-    expect(stage.until_step > after, "until_step", fmt::format("above {}, where the stage before it ends", after),
+    expect(stage.until_step > after, "until_step", fmt::format("a step after {}, where the previous stage ends", after),
            stage.until_step);
     if (stage.until_step >= config.training.max_step)
       throw ConfigError(
@@ -108,7 +108,7 @@ void check_plateau(const Config& config, std::string_view source) {
   if (config.schedule.kind == ScheduleKind::kPlateau && config.evaluation.interval == 0)
     throw_conflict({.key = "evaluation.interval",
                     .expected = "above 0",
-                    .reason = {.behind = "which follows the losses of evaluations"},
+                    .reason = {.because = "the schedule follows the losses of evaluations"},
                     .with = R"(schedule.kind = "plateau")",
                     .found = "0"},
                    source);
@@ -132,8 +132,8 @@ void check_segments(const Config& config, std::string_view source) {
   const auto hands_on = [](const KindInUse& kind) { return kind.needs.hands_on_gradients; };
   if (std::ranges::none_of(kinds_in_use(config.model), hands_on))
     throw ConfigError(
-        R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}", through which no gradient passes )"
-        R"(from segment to segment, and no layer that keeps a state; found {})",
+        R"({}: training.segments_per_step: expected 1 with model.memory.kind = "{}" and no layer that keeps a state, )"
+        R"(found {}; no gradient would pass from segment to segment)",
         source, name_of_choice(config.model.memory.kind), segments);
   if (config.training.loss_part != LossPart::kFull)
     throw ConfigError(R"({}: training.loss_part: expected "full" with training.segments_per_step = {}, found "{}")",
@@ -147,8 +147,8 @@ void check_resets(const Config& config, std::string_view source) {
   const auto remembers = [](const KindInUse& kind) { return kind.needs.remembers_without_rows; };
   if (std::ranges::any_of(kinds_in_use(model), remembers)) return;
   throw ConfigError(
-      "{}: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, as there is "
-      "nothing to reset, found {}",
+      "{}: training.reset_interval: expected 0 with model.mem_len = 0 and no layer that keeps a state, found {}; there "
+      "is nothing to reset",
       source, config.training.reset_interval);
 }
 
@@ -158,25 +158,25 @@ void check_redraws(const Config& config, std::string_view source) {
   if (training.redraw_interval == 0) return;
   if (!has_random_features(config.model))
     throw ConfigError(
-        R"({}: training.redraw_interval: expected 0 without a layer of model.score.kind = "state" whose feature is )"
-        R"("performer" or "random_fourier", found {})",
+        R"({}: training.redraw_interval: expected 0 without random features, found {}; they need a layer with )"
+        R"(score.kind = "state" and score.feature = "performer" or "random_fourier")",
         source, training.redraw_interval);
   if (training.reset_interval == 0)
     throw ConfigError(
-        "{}: training.reset_interval: expected at least 1 with training.redraw_interval = {}, since a state was "
-        "written under the features of its time, found 0",
+        "{}: training.reset_interval: expected at least 1 with training.redraw_interval = {}, found 0; states written "
+        "with the old features must be reset when features are redrawn",
         source, training.redraw_interval);
   if (training.redraw_interval % training.reset_interval != 0)
     throw ConfigError(
-        "{}: training.redraw_interval: expected a multiple of training.reset_interval, since a state was written under "
-        "the features of its time, found {} with training.reset_interval = {}",
-        source, training.redraw_interval, training.reset_interval);
+        "{}: training.redraw_interval: expected a multiple of training.reset_interval = {}, found {}; states written "
+        "with the old features must be reset when features are redrawn",
+        source, training.reset_interval, training.redraw_interval);
 }
 
 // A memory that begins full of zeros is seen before there is a document, which sees nothing before it.
 void check_documents(const Config& config, std::string_view source) {
   if (!unescaped(config.data.document_boundary))
-    throw ConfigError(R"({}: data.document_boundary: expected two hexadecimal digits behind each "\x", found "{}")",
+    throw ConfigError(R"({}: data.document_boundary: expected two hexadecimal digits after each "\x", found "{}")",
                       source, config.data.document_boundary);
   if (config.data.document_boundary.empty()) return;
   for (const auto& [name, needs] : kinds_in_use(config.model)) {
@@ -218,8 +218,8 @@ void check_rotary_share(const ModelConfig& model, std::string_view key, std::str
   const int64_t width = rotary_width(model);
   if (width > 0 && width % 2 == 0 && std::abs(columns - static_cast<double>(width)) < kRounding) return;
   throw ConfigError(
-      "{}: {}.rotary_share: expected a share that is an even number of model.d_head = {} columns, found {}, which is "
-      "{}",
+      "{}: {}.rotary_share: expected a share of the model.d_head = {} columns that is an even number of them, found "
+      "{}, which is {} columns",
       source, key, model.d_head, share, columns);
 }
 
@@ -230,9 +230,9 @@ void check_terms(const ModelConfig& model, std::string_view source) {
     const ScoreKind score = score_of_layer(model, layer).kind;
     const std::string_view term = refused_term(offered_by(position), accepted_by(score));
     if (!term.empty())
-      throw ConfigError(R"({}: {}.kind: expected {}, without {}, with {}.kind = "{}", found "{}")", source,
-                        position_key(model, layer), positions_within(accepted_by(score)), term, score_key(model, layer),
-                        name_of_choice(score), name_of_choice(position));
+      throw ConfigError(R"({}: {}.kind: expected {} with {}.kind = "{}", found "{}", which needs {})", source,
+                        position_key(model, layer), positions_within(accepted_by(score)), score_key(model, layer),
+                        name_of_choice(score), name_of_choice(position), term);
   }
 }
 
@@ -247,8 +247,8 @@ void check_position(const ModelConfig& model, const std::string& position_key, s
       throw ConfigError(R"({}: {}: expected {} with {}.kind = "{}", found {})", source, key, expected, position_key,
                         name_of_choice(position.kind), found);
   };
-  expect(!has_sinusoids || model.d_model % 2 == 0, "model.d_model", "an even number (half sines, half cosines)",
-         model.d_model);
+  expect(!has_sinusoids || model.d_model % 2 == 0, "model.d_model",
+         "an even number, half of it sines and half cosines,", model.d_model);
   expect(!has_table || position.max_positions > 0, position_key + ".max_positions", "at least 1",
          position.max_positions);
   if (position.kind == kRope) check_rotary_share(model, position_key, source);
@@ -272,7 +272,7 @@ void check_block(const BlockConfig& block, std::string_view source) {
   if (block.final_norm && !block.pre_lnorm)
     throw_conflict({.key = "model.block.final_norm",
                     .expected = "false",
-                    .reason = {.behind = "where every layer ends in a layer norm"},
+                    .reason = {.because = "every layer already ends in a layer norm"},
                     .with = "model.block.pre_lnorm = false",
                     .found = "true"},
                    source);
@@ -281,8 +281,8 @@ void check_block(const BlockConfig& block, std::string_view source) {
 void check_clusters(const ModelConfig& model, std::string_view source) {
   const HeadConfig& head = model.head;
   if (std::ssize(head.cutoffs) > kernels::kMaxCutoffs)
-    throw ConfigError("{}: model.head.cutoffs: expected a list of at most {}, found one of {}", source,
-                      kernels::kMaxCutoffs, head.cutoffs.size());
+    throw ConfigError("{}: model.head.cutoffs: expected at most {} numbers, found {}", source, kernels::kMaxCutoffs,
+                      head.cutoffs.size());
   for (size_t i = 1; i < head.cutoffs.size(); ++i) {
     if (head.cutoffs[i] <= head.cutoffs[i - 1])
       throw ConfigError("{}: model.head.cutoffs: expected increasing numbers, found {} after {}", source,
@@ -292,9 +292,9 @@ void check_clusters(const ModelConfig& model, std::string_view source) {
   for (size_t i = 0; i < head.cutoffs.size(); ++i) width /= head.div_val;
   if (width < 1)
     throw ConfigError(
-        "{}: model.head.div_val: expected at most what leaves the last of {} clusters a width of 1, found {} with an "
-        "embedding of width {}",
-        source, head.cutoffs.size() + 1, head.div_val, effective_d_embed(model));
+        "{}: model.head.div_val: expected less with an embedding of width {}, found {}; it leaves the last of {} "
+        "clusters no width",
+        source, effective_d_embed(model), head.div_val, head.cutoffs.size() + 1);
 }
 
 void check_head(const ModelConfig& model, std::string_view source) {
@@ -304,9 +304,8 @@ void check_head(const ModelConfig& model, std::string_view source) {
   const size_t clusters = head.cutoffs.size() + 1;
   if (!head.tie_projs.empty() && head.tie_projs.size() != clusters)
     throw ConfigError(
-        "{}: model.head.tie_projs: expected an empty list or one of {} with model.head.kind = \"{}\"{}, found a list "
-        "of "
-        "{}",
+        "{}: model.head.tie_projs: expected an empty list or one of length {} with model.head.kind = \"{}\"{}, found a "
+        "list of length {}",
         source, clusters, name_of_choice(head.kind),
         adaptive ? fmt::format(" and {} cutoffs", head.cutoffs.size()) : "", head.tie_projs.size());
 }
@@ -317,11 +316,11 @@ void check_position_table(const PositionConfig& position, const ModelUse& use, i
   const int64_t needed = position_rows(position, use, tgt_len);
   if (needed <= rows) return;
   if (position.kind == PositionKind::kLearned)
-    throw ConfigError("{}: {}.max_positions: expected at least {}, the segment's tgt_len, found {}", source,
+    throw ConfigError("{}: {}.max_positions: expected at least the segment's tgt_len = {}, found {}", source,
                       position_key, needed, rows);
   throw ConfigError(
-      "{}: {}.max_positions: expected at least {} for tgt_len {} and mem_len {}, or a {}.clamp_len from 1 to {}; found "
-      "{} and clamp_len {}",
+      "{}: {}.max_positions: expected at least {} with tgt_len = {} and mem_len = {}, or a {}.clamp_len from 1 to {}, "
+      "found {} with clamp_len = {}",
       source, position_key, needed, tgt_len, use.mem_len, position_key, rows - 1, rows, use.clamp_len);
 }
 

@@ -1,4 +1,4 @@
-// The sentence for a value that does not go with another one.
+// The error message for two config values that do not go together.
 #pragma once
 
 #include <string>
@@ -6,15 +6,13 @@
 
 namespace segue {
 
-// Why it does not, in words that stand before or behind what it does not go with.
+// Why it does not.
 struct Reason {
-  std::string_view before = {};  // "as every token reads all memory tokens"
-  std::string_view behind = {};  // "whose oldest rows no query would see"
-  std::string_view with = {};    // what it does not go with, where it is another than Conflict says
+  std::string_view because = {};  // a sentence without its dot: "every token reads all memory tokens"
+  std::string_view with = {};     // what the value does not go with, where it differs from Conflict::with
 };
 
-// "KEY: expected EXPECTED with WITH, found FOUND"; with words before, "expected EXPECTED, BEFORE, with WITH, found
-// FOUND"; with words behind, "expected EXPECTED with WITH, BEHIND; found FOUND".
+// "KEY: expected EXPECTED with WITH, found FOUND; BECAUSE". Without a reason the sentence ends at FOUND.
 struct Conflict {
   std::string_view key;
   std::string_view expected;

@@ -33,7 +33,7 @@ void check_strength(const ModelConfig& model, int64_t layer, std::string_view so
   if (score.erases && score.strength == StateStrength::kStep)
     throw_conflict({.key = key + ".erases",
                     .expected = "false",
-                    .reason = {.behind = "which may be above 1"},
+                    .reason = {.because = "a step may be above 1, and would erase more than there is"},
                     .with = strength,
                     .found = "true"},
                    source);
@@ -44,23 +44,24 @@ void check_strength(const ModelConfig& model, int64_t layer, std::string_view so
 void check_turns(const ModelConfig& model, int64_t layer, std::string_view source) {
   if (position_of_layer(model, layer).kind != PositionKind::kRope) return;
   const ScoreConfig& score = score_of_layer(model, layer);
-  const auto refuse_kind = [&](std::string_view name, std::string_view expected, std::string_view before,
+  const auto refuse_kind = [&](std::string_view name, std::string_view expected, std::string_view because,
                                std::string_view found) {
     throw_conflict({.key = fmt::format("{}.{}", score_key(model, layer), name),
                     .expected = expected,
-                    .reason = {.before = before},
+                    .reason = {.because = because},
                     .with = position_key(model, layer) + R"(.kind = "rope")",
                     .found = in_quotes(found)},
                    source);
   };
   if (score.decay == StateDecay::kChannel)
-    refuse_kind("decay", R"("none", "fixed" or "token")", "by which all channels of a head fade alike",
-                name_of_choice(score.decay));
+    refuse_kind("decay", R"("none", "fixed" or "token")",
+                "rotated keys need a decay that is the same in all channels of a head", name_of_choice(score.decay));
   if (score.output_norm == StateNorm::kWeights)
-    refuse_kind("output_norm", R"("head")", "as turned weights may be below 0", name_of_choice(score.output_norm));
+    refuse_kind("output_norm", R"("head")", "weights of rotated keys may be below 0",
+                name_of_choice(score.output_norm));
   if (is_random(score.feature) || score.feature == StateFeature::kDpfp)
-    refuse_kind("feature", R"(one of single columns ("silu", "identity", "relu" or "elu_plus_one"))", "",
-                name_of_choice(score.feature));
+    refuse_kind("feature", R"("silu", "identity", "relu" or "elu_plus_one")",
+                "the others make features of several columns", name_of_choice(score.feature));
 }
 
 // What a key's features are made from, and what divides by their products.
@@ -71,8 +72,8 @@ void check_features(const ModelConfig& model, int64_t layer, std::string_view so
   const ScoreConfig defaults;
   const auto refuse_unread = [&](std::string_view name, int64_t found, int64_t expected, std::string_view readers) {
     if (found == expected) return;
-    throw ConfigError(R"({}: {}.{}: expected {}, the default, as only {} reads it, with {}.feature = "{}", found {})",
-                      source, key, name, expected, readers, key, feature, found);
+    throw ConfigError(R"({}: {}.{}: expected the default {} with {}.feature = "{}", found {}; only {} reads it)",
+                      source, key, name, expected, key, feature, found, readers);
   };
   if (!is_random(score.feature))
     refuse_unread("random_features", score.random_features, defaults.random_features,
@@ -82,27 +83,29 @@ void check_features(const ModelConfig& model, int64_t layer, std::string_view so
     throw ConfigError("{}: {}.shifts: expected less than 2 * model.d_head = {}, found {}", source, key,
                       2 * model.d_head, score.shifts);
   if (const int64_t keys = state_keys(model, score); keys > kMostStateFeatures)
-    throw ConfigError(R"({}: {}.{}: expected at most {} features of a head with {}.feature = "{}" and model.d_head = )"
-                      R"({}, found {}, which makes {})",
+    throw ConfigError(R"({}: {}.{}: expected at most {} features in each head, found {}, which makes {} with )"
+                      R"({}.feature = "{}" and model.d_head = {})",
                       source, key, score.feature == StateFeature::kDpfp ? "shifts" : "random_features",
-                      kMostStateFeatures, key, feature, model.d_head,
-                      score.feature == StateFeature::kDpfp ? score.shifts : score.random_features, keys);
+                      kMostStateFeatures, score.feature == StateFeature::kDpfp ? score.shifts : score.random_features,
+                      keys, key, feature, model.d_head);
   if (score.convolution == 1)
     throw ConfigError("{}: {}.convolution: expected 0 or at least 2 tokens, found 1", source, key);
   if (score.erases && score.feature == StateFeature::kPerformer)
-    throw ConfigError(R"({}: {}.erases: expected false with {}.feature = "performer", whose keys have any length, )"
-                      R"(found true)",
-                      source, key, key);
+    throw ConfigError(
+        R"({}: {}.erases: expected false with {}.feature = "performer", found true; its keys have no fixed )"
+        R"(length)",
+        source, key, key);
   check_turns(model, layer, source);
   if (score.output_norm == StateNorm::kHead) return;
   if (score.erases)
-    throw ConfigError(R"({}: {}.erases: expected false with {}.output_norm = "weights", which would be erased too, )"
-                      R"(found true)",
-                      source, key, key);
+    throw ConfigError(
+        R"({}: {}.erases: expected false with {}.output_norm = "weights", found true; the weights would be )"
+        R"(erased too)",
+        source, key, key);
   if (score.feature == StateFeature::kSilu || score.feature == StateFeature::kIdentity)
     throw ConfigError(
-        R"({}: {}.feature: expected one whose products are weights ("relu", "elu_plus_one", "dpfp", "performer" or )"
-        R"("random_fourier") with {}.output_norm = "weights", found "{}")",
+        R"({}: {}.feature: expected "relu", "elu_plus_one", "dpfp", "performer" or "random_fourier" with )"
+        R"({}.output_norm = "weights", found "{}"; its products are no weights)",
         source, key, key, feature);
 }
 
@@ -114,8 +117,8 @@ void check_mask_shares(const ModelConfig& model, std::string_view source) {
   const double left = 1.0 - objective.mask_token_share;
   if (objective.random_token_share > left + kRounding)
     throw ConfigError(
-        "{}: model.objective.random_token_share: expected at most {:.6g}, what model.objective.mask_token_share = {} "
-        "leaves, found {}",
+        "{}: model.objective.random_token_share: expected at most {:.6g} with model.objective.mask_token_share = {}, "
+        "found {}; together they may be at most 1",
         source, left, objective.mask_token_share, objective.random_token_share);
 }
 

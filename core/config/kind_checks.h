@@ -1,4 +1,4 @@
-// What kinds ask of their own keys, of sizes and of lengths. Each throws ConfigError naming `source` and both keys.
+// Checks each kind's own keys, sizes and lengths. Every check throws ConfigError naming `source` and both keys.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ void check_global_projections(const ModelConfig& model, std::string_view source)
 void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source);
 
 // Where all layers keep a state, there are no rows.
-inline constexpr Reason kNoRows{.before = "as no layer has rows of memory"};
+inline constexpr Reason kNoRows{.because = "no layer has rows of memory"};
 void check_rows_of_states(const ModelConfig& model, const UsedLengths& lengths, std::string_view source);
 
 }  // namespace segue

@@ -38,13 +38,14 @@ KindRequirements requirements_of(ObjectiveKind objective) {
   using enum VisibilityKind;
   switch (objective) {
     case ObjectiveKind::kNextToken:
-      return {.visibility = {.choices = Kinds(kCausal, kWindow, kSparse, kAdaptive),
-                             .words = "a kind that does not look ahead"},
-              .no_global_stream = Reason{.behind = "as they see the whole segment"}};
+      return {
+          .visibility = {.choices = Kinds(kCausal, kWindow, kSparse, kAdaptive),
+                         .words = "a kind that does not look ahead"},
+          .no_global_stream = Reason{.because = "global tokens see the whole segment, also what is to be predicted"}};
     case ObjectiveKind::kMasked:  // distances to keys after a query have neither rows nor biases nor gains
       return {.visibility = {.choices = Kinds(kFull, kSparse)},
               .layer_position = {.accepted = {.vectors = true, .turns = true},
-                                 .reason = {.behind = "whose keys also lie after a query"}},
+                                 .reason = {.because = "a query also sees keys after its own position"}},
               .check_keys = check_mask_shares};
   }
   throw ContractError("unknown objective");
@@ -53,7 +54,7 @@ KindRequirements requirements_of(ObjectiveKind objective) {
 KindRequirements requirements_of(const GlobalStreamConfig& stream) {
   if (stream.tokens == 0) return {.check_keys = check_global_projections};
   return {.memory = {.choices = Kinds(MemoryKind::kHiddenStates, MemoryKind::kKeysValues)},
-          .no_documents = Reason{.behind = "which see the whole segment, whatever documents it holds"}};
+          .no_documents = Reason{.because = "global tokens see the whole segment, even if it holds several documents"}};
 }
 
 namespace {

@@ -1,4 +1,3 @@
-// What a layer has, and which overrides can stand together.
 #include "core/config/layers.h"
 
 #include <fmt/format.h>
@@ -62,12 +61,12 @@ void check_names_of_layers(const ModelConfig& model, size_t index, std::string_v
   for (size_t i = 0; i < only.size(); ++i) {
     const int64_t layer = only[i];
     if (layer >= model.n_layer)
-      throw ConfigError("{}: {}: expected numbers below model.n_layer = {}, as the first layer is 0; found {}", source,
-                        key, model.n_layer, layer);
+      throw ConfigError("{}: {}: expected numbers from 0 to {}, below model.n_layer, found {}", source, key,
+                        model.n_layer - 1, layer);
     const size_t named = override_of(model, layer).value_or(index);
     const bool is_repeated = std::count(only.begin(), only.end(), layer) > 1;
     if (named != index || is_repeated)
-      throw ConfigError("{}: {}: expected every layer once, found {}, which {}.only names too", source, key, layer,
+      throw ConfigError("{}: {}: expected every layer once, found {}, which {}.only also names", source, key, layer,
                         override_key(named));
   }
 }
@@ -78,17 +77,18 @@ void check_override(const ModelConfig& model, size_t index, std::string_view sou
     throw ConfigError("{}: {}: expected position, visibility or score, found none of them", source,
                       override_key(index));
   if (!layers.position) return;
-  const auto refuse = [&](std::string_view expected) {
-    throw ConfigError(R"({}: {}.position.kind: expected {}; found "{}")", source, override_key(index), expected,
-                      name_of_choice(layers.position->kind));
+  const auto refuse = [&](std::string_view expected, std::string_view because) {
+    throw ConfigError(R"({}: {}.position.kind: expected {}, found "{}"; {})", source, override_key(index), expected,
+                      name_of_choice(layers.position->kind), because);
   };
   const PositionTerms terms = offered_by(layers.position->kind);
   if (terms.vectors)
-    refuse("a kind that attention knows, as what is added to embeddings is all layers', by model.position.kind");
+    refuse("a kind that works inside attention",
+           "all layers share the embeddings, to which model.position.kind alone may add positions");
   if (terms == PositionTerms{} && offered_by(model.position.kind).vectors)
-    refuse(fmt::format(R"(a kind with terms of its own beside model.position.kind = "{}", whose vectors tokens carry )"
-                       "through every layer",
-                       name_of_choice(model.position.kind)));
+    refuse(fmt::format(R"(a kind that adds something with model.position.kind = "{}")",
+                       name_of_choice(model.position.kind)),
+           "tokens carry the positions of model.position through every layer");
 }
 
 // A table that layers share has one meaning.
@@ -101,9 +101,8 @@ void check_shared_buckets(const ModelConfig& model, std::string_view source) {
     const PositionConfig& shared = position_of_layer(model, *first);
     const auto expect = [&](std::string_view key, int64_t expected, int64_t found) {
       if (found != expected)
-        throw ConfigError(
-            "{}: {}.{}: expected {} as in {}, since layers with untie_r = false share one table; found {}", source,
-            position_key(model, layer), key, expected, position_key(model, *first), found);
+        throw ConfigError("{}: {}.{}: expected {} as in {}, found {}; layers with untie_r = false share one table",
+                          source, position_key(model, layer), key, expected, position_key(model, *first), found);
     };
     expect("t5_buckets", shared.t5_buckets, position.t5_buckets);
     expect("t5_max_distance", shared.t5_max_distance, position.t5_max_distance);

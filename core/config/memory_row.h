@@ -55,7 +55,8 @@ std::vector<const MemoryRow*> memory_rows();  // of all kinds, in the order of t
 std::string said_kind(const MemoryConfig& memory);
 
 // Why several kinds take no documents that end within a segment.
-inline constexpr Reason kWrittenOnce{.behind = "whose tokens are written once a segment, wherever documents end in it"};
-inline constexpr Reason kGoesOn{.behind = "which goes on from one document to the next"};
+inline constexpr Reason kWrittenOnce{
+    .because = "memory tokens are written once a segment, even where a document ends inside it"};
+inline constexpr Reason kGoesOn{.because = "what it remembers goes on from one document to the next"};
 
 }  // namespace segue

@@ -45,7 +45,7 @@ PositionTerms accepted_by(ScoreKind kind) {
 
 std::string_view refused_term(const PositionTerms& offered, const PositionTerms& accepted) {
   if (offered.vectors && !accepted.vectors) return "vectors added to embeddings";
-  if (offered.turns && !accepted.turns) return "turned queries and keys";
+  if (offered.turns && !accepted.turns) return "rotated queries and keys";
   if (offered.rows && !accepted.rows) return "rows of distances";
   if (offered.biases && !accepted.biases) return "biases by distance";
   if (offered.gains && !accepted.gains) return "gains by distance";

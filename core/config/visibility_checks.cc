@@ -1,4 +1,3 @@
-// How far back layers look, and what their patterns name.
 #include "core/config/visibility_checks.h"
 
 #include <fmt/format.h>
@@ -52,7 +51,7 @@ void check_pattern(const PatternConfig& pattern, const std::string& key, std::st
   const int64_t from = pattern.kind == PatternKind::kFixed ? std::max<int64_t>(pattern.from, 0) : 0;
   expect(!has_columns || from < pattern.period, "from", fmt::format("less than period = {}", pattern.period), from);
   expect(!has_columns || from + pattern.columns <= pattern.period, "columns",
-         fmt::format("at most {}, what is left of period = {}", pattern.period - from, pattern.period),
+         fmt::format("at most {}, up to the end of period = {}", pattern.period - from, pattern.period),
          pattern.columns);
   if (pattern.kind != PatternKind::kRandom) return;
   expect(pattern.period % pattern.block == 0, "period", fmt::format("a multiple of block = {}", pattern.block),
@@ -61,7 +60,7 @@ void check_pattern(const PatternConfig& pattern, const std::string& key, std::st
          pattern.nearest);
   const int64_t candidates = pattern.farthest - pattern.nearest + 1;
   expect(pattern.count <= candidates, "count",
-         fmt::format("at most {}, the blocks from nearest to farthest", candidates), pattern.count);
+         fmt::format("at most {}, the number of blocks from nearest to farthest", candidates), pattern.count);
 }
 
 // Patterns that do something, and for every head some. `key` leads to the visibility.
@@ -69,8 +68,8 @@ void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility
                     std::string_view source) {
   if (visibility.kind != VisibilityKind::kSparse) return;
   if (visibility.patterns.empty())
-    throw ConfigError(R"({}: {}.patterns: expected at least one with {}.kind = "sparse", found an empty list)", source,
-                      key, key);
+    throw ConfigError(R"({}: {}.patterns: expected at least one pattern with {}.kind = "sparse", found an empty list)",
+                      source, key, key);
   std::vector<bool> has_pattern(static_cast<size_t>(model.n_head));
   for (size_t i = 0; i < visibility.patterns.size(); ++i) {
     const PatternConfig& pattern = visibility.patterns[i];
@@ -83,14 +82,16 @@ void check_patterns(const ModelConfig& model, const VisibilityConfig& visibility
         throw ConfigError("{}: {}.heads: expected heads below model.n_head = {}, found {}", source, of, model.n_head,
                           head);
       if (std::ranges::count(pattern.heads, head) > 1)
-        throw ConfigError("{}: {}.heads: expected each head once, found {} more often", source, of, head);
+        throw ConfigError("{}: {}.heads: expected each head once, found {} twice or more", source, of, head);
       has_pattern[static_cast<size_t>(head)] = true;
     }
   }
   const auto without = std::ranges::find(has_pattern, false);
   if (without != has_pattern.end())
-    throw ConfigError("{}: {}.patterns: expected some for each of model.n_head = {} heads, found none for head {}",
-                      source, key, model.n_head, without - has_pattern.begin());
+    throw ConfigError(
+        "{}: {}.patterns: expected at least one pattern for each of the model.n_head = {} heads, found none for head "
+        "{}",
+        source, key, model.n_head, without - has_pattern.begin());
 }
 
 }  // namespace
@@ -100,8 +101,8 @@ void check_same_length(const ModelConfig& model, const UsedLengths& lengths, std
     const ModelUse here = use_of_layer(model, lengths.use, layer);
     if (here.same_length && !here.same_length_extra_key && here.mem_len == 0)
       throw ConfigError(
-          "{}: {}: expected at least 1 with {}.same_length = true and same_length_extra_key = false, or no query sees "
-          "a key; found 0",
+          "{}: {}: expected at least 1 with {}.same_length = true and same_length_extra_key = false, found 0; a query "
+          "would see no key",
           source, lengths.mem_len_key, visibility_key(model, layer));
   }
 }
@@ -113,8 +114,8 @@ void check_window_share(const ModelConfig& model, const UsedLengths& lengths, st
   for (int64_t layer = 0; layer < model.n_layer; ++layer)
     if (use_of_layer(model, use, layer, window_share) != use_of_layer(model, use, layer)) return;
   throw ConfigError(
-      R"({}: {}: expected 1, or a share that makes some layer's window smaller, of model.visibility.kind = "window", )"
-      R"(of patterns of kinds "window" and "dilated", or of such in model.layers; found {})",
+      R"({}: {}: expected 1, found {}; it makes no window smaller. It changes those of visibility.kind = "window" and )"
+      R"(of patterns of kind "window" or "dilated")",
       source, lengths.window_share_key, window_share);
 }
 
@@ -127,7 +128,7 @@ void check_window(const ModelConfig& model, const UsedLengths& lengths, std::str
   }
   if (lengths.use.mem_len >= farthest.distance) return;
   throw ConfigError(
-      "{}: {}: expected at least {}, {}, or tokens see fewer keys the earlier they stand in their segment; found {}",
+      "{}: {}: expected at least {}, {}, found {}; otherwise early tokens of a segment see fewer keys than late ones",
       source, lengths.mem_len_key, farthest.distance, farthest.because, lengths.use.mem_len);
 }
 
@@ -159,9 +160,9 @@ void check_spans(const ModelConfig& model, std::string_view source) {
     const PositionKind kind = position_of_layer(model, layer).kind;
     const std::string_view term = refused_term(offered_by(kind), kAccepted);
     if (visibility_of_layer(model, layer).kind == VisibilityKind::kAdaptive && !term.empty())
-      throw ConfigError(R"({}: {}.kind: expected {}, without {}, with {}.kind = "adaptive", found "{}")", source,
-                        position_key(model, layer), positions_within(kAccepted), term, visibility_key(model, layer),
-                        name_of_choice(kind));
+      throw ConfigError(R"({}: {}.kind: expected {} with {}.kind = "adaptive", found "{}", which needs {})", source,
+                        position_key(model, layer), positions_within(kAccepted), visibility_key(model, layer),
+                        name_of_choice(kind), term);
   }
 }
 

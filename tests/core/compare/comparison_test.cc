@@ -74,13 +74,12 @@ TEST_F(ComparisonTest, OverridesOfTheBaseAreOfAllVariantsThatDoNotSayOtherwise) 
   EXPECT_EQ(runs_of(changed)[0].config.optimizer.lr, 0.1);
   changed.comparison.learning_rates = {0.001, 0.02};
   EXPECT_EQ(error_of([&] { runs_of(changed); }),
-            "--set: optimizer.lr: expected none, as learning_rates of f are tried; found one");
+            "--set: optimizer.lr: expected no such key, found one; learning_rates in f set it");
   changed.set = {"seed=9"};
-  EXPECT_EQ(error_of([&] { runs_of(changed); }),
-            "--set: seed: expected none, as seeds of f are trained from; found one");
+  EXPECT_EQ(error_of([&] { runs_of(changed); }), "--set: seed: expected no such key, found one; seeds in f set it");
   changed.set = {"training.max_step=9"};
   EXPECT_EQ(error_of([&] { runs_of(changed); }),
-            "--set: training.max_step: expected none, as the budget of f ends runs; found one");
+            "--set: training.max_step: expected no such key, found one; budget in f sets it");
 }
 
 TEST_F(ComparisonTest, OperationsPayForMoreStepsWithoutMemory) {
@@ -167,7 +166,7 @@ TEST_F(ComparisonTest, SweepsLearningRatesFromTheFirstSeed) {
               const std::string own = R"([{"name": "a"}, {"name": "b", "set": ["optimizer.lr=0.1"]}])";
               runs(load(R"(, "budget": {"amount": 1000}, "learning_rates": [0.001, 0.02])", own));
             }),
-            R"(f: variant "b": optimizer.lr: expected none, as learning_rates are tried; found one)");
+            R"(f: variant "b": optimizer.lr: expected no such key, found one; learning_rates set it)");
 }
 
 // A variant of stages is timed at each of its lengths.
@@ -221,9 +220,10 @@ TEST_F(ComparisonTest, UnfairComparisonsAreRefused) {
     return error_of([&] { runs(load(rest, variants)); });
   };
   const std::string other = R"([{"name": "a"}, {"name": "b"}, {"name": "c", "set": ["data.path=more"]}])";
-  EXPECT_EQ(error(kTokens, other),
-            R"(f: variant "c": data.path: expected "tokens" as of "a", or the comparison would not be of the variants )"
-            R"(alone (may_differ allows it); found "more")");
+  EXPECT_EQ(
+      error(kTokens, other),
+      R"(f: variant "c": data.path: expected "tokens" as in variant "a", found "more"; list the key in may_differ )"
+      "if variants shall differ in it");
   EXPECT_EQ(error(R"(, "budget": {"amount": 1000}, "may_differ": ["data.path"])", other), "no error");
   EXPECT_THAT(error(kTokens, kBoth), HasSubstr(R"(f: variant "none": evaluation.mem_len)"));
   EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "b", "set": ["model.objective.kind=masked",
@@ -232,7 +232,7 @@ TEST_F(ComparisonTest, UnfairComparisonsAreRefused) {
   EXPECT_THAT(error(kTokens, R"([{"name": "a"}, {"name": "b", "set": ["model.men_len=9"]}])"),
               HasSubstr(R"(f: variant "b": --set model.men_len=9)"));
   EXPECT_EQ(error(R"(, "budget": {"amount": 31})", R"([{"name": "a"}, {"name": "b"}])"),
-            R"(f: budget.amount: expected what a step of variant "a" takes, 32 tokens, or more; found 31)");
+            R"(f: budget.amount: expected at least 32 tokens, which one step of variant "a" takes, found 31)");
 }
 
 }  // namespace

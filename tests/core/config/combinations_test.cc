@@ -43,7 +43,7 @@ TEST(Combinations, StagesAreInOrderAndShorterThanTheEnd) {
             "no error");
   EXPECT_EQ(error_of_stages(R"([{"until_step": 3, "tgt_len": 8, "mem_len": 0}, )"
                             R"({"until_step": 3, "tgt_len": 8, "mem_len": 8}])"),
-            "c: training.stages[1].until_step: expected above 3, where the stage before it ends, found 3");
+            "c: training.stages[1].until_step: expected a step after 3, where the previous stage ends, found 3");
   EXPECT_EQ(error_of_stages(R"([{"until_step": 9, "tgt_len": 8, "mem_len": 0}])"),
             "c: training.stages[0].until_step: expected less than training.max_step = 9, found 9; shorten the stages "
             "(training.stages[0].until_step=STEP) or train without (training.stages=[])");
@@ -58,9 +58,10 @@ TEST(Combinations, StagesAreInOrderAndShorterThanTheEnd) {
 
 TEST(Combinations, SinusoidsNeedAnEvenWidth) {
   for (const std::string kind : {"relative", "sinusoidal"})
-    EXPECT_EQ(error_with({"model.position.kind=" + kind, "model.d_model=33"}),
-              "c: model.d_model: expected an even number (half sines, half cosines) with model.position.kind = \"" +
-                  kind + "\", found 33");
+    EXPECT_EQ(
+        error_with({"model.position.kind=" + kind, "model.d_model=33"}),
+        "c: model.d_model: expected an even number, half of it sines and half cosines, with model.position.kind = \"" +
+            kind + "\", found 33");
   for (const std::string kind : {"learned", "shaw"})
     EXPECT_EQ(error_with({"model.position.kind=" + kind, "model.d_model=33"}), "no error");
 }
@@ -70,18 +71,15 @@ TEST(Combinations, RopeTurnsPairsOfColumns) {
   const auto error = [&](const std::string& d_head, const std::string& share) {
     return error_with({rope, "model.d_head=" + d_head, "model.position.rotary_share=" + share});
   };
-  EXPECT_EQ(
-      error_with({rope, "model.d_head=33"}),
-      "c: model.position.rotary_share: expected a share that is an even number of model.d_head = 33 columns, found "
-      "1, which is 33");
-  EXPECT_EQ(
-      error("64", "0.3"),
-      "c: model.position.rotary_share: expected a share that is an even number of model.d_head = 64 columns, found "
-      "0.3, which is 19.2");
-  EXPECT_EQ(
-      error("64", "1e-9"),
-      "c: model.position.rotary_share: expected a share that is an even number of model.d_head = 64 columns, found "
-      "1e-09, which is 6.4e-08");
+  EXPECT_EQ(error_with({rope, "model.d_head=33"}),
+            "c: model.position.rotary_share: expected a share of the model.d_head = 33 columns that is an even number "
+            "of them, found 1, which is 33 columns");
+  EXPECT_EQ(error("64", "0.3"),
+            "c: model.position.rotary_share: expected a share of the model.d_head = 64 columns that is an even number "
+            "of them, found 0.3, which is 19.2 columns");
+  EXPECT_EQ(error("64", "1e-9"),
+            "c: model.position.rotary_share: expected a share of the model.d_head = 64 columns that is an even number "
+            "of them, found 1e-09, which is 6.4e-08 columns");
   for (const std::string share : {"1", "0.5", "0.1"}) EXPECT_EQ(error("60", share), "no error");
   EXPECT_EQ(
       error_with({"model.position.rotary_base=500"}),
@@ -135,8 +133,8 @@ TEST(Combinations, KindsOfPositionsHaveKeysOfTheirOwn) {
 TEST(Combinations, AFinalNormGoesWithPreNorm) {
   EXPECT_EQ(error_with({"model.block.pre_lnorm=true", "model.block.final_norm=true"}), "no error");
   EXPECT_EQ(error_with({"model.block.final_norm=true"}),
-            "c: model.block.final_norm: expected false with model.block.pre_lnorm = false, where every layer ends in a "
-            "layer norm; found true");
+            "c: model.block.final_norm: expected false with model.block.pre_lnorm = false, found true; every layer "
+            "already ends in a layer norm");
 }
 
 TEST(Combinations, UsesThatAModelDoesNotAllow) {
@@ -144,10 +142,9 @@ TEST(Combinations, UsesThatAModelDoesNotAllow) {
     return message_of<ConfigError>([&] { check_use(model, use, 8, "u"); });
   };
   ModelConfig model;
-  EXPECT_EQ(
-      error_of_use(model, {.mem_len = 0, .same_length = true}),
-      "u: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = "
-      "false, or no query sees a key; found 0");
+  EXPECT_EQ(error_of_use(model, {.mem_len = 0, .same_length = true}),
+            "u: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key "
+            "= false, found 0; a query would see no key");
   EXPECT_THAT(
       message_of<ConfigError>([&] { check_use(model, {.mem_len = 0, .same_length = true}, 8, "u", "--mem-len"); }),
       testing::StartsWith("u: --mem-len: expected at least 1 with model.visibility.same_length = true"));
@@ -155,8 +152,8 @@ TEST(Combinations, UsesThatAModelDoesNotAllow) {
   EXPECT_NO_THROW(check_use(model, {.mem_len = 4}, 8, "u"));
   EXPECT_NO_THROW(check_use(model, {.mem_len = 40, .clamp_len = 11}, 8, "u"));
   EXPECT_EQ(error_of_use(model, {.mem_len = 5}),
-            "u: model.position.max_positions: expected at least 13 for tgt_len 8 and mem_len 5, or a "
-            "model.position.clamp_len from 1 to 11; found 12 and clamp_len -1");
+            "u: model.position.max_positions: expected at least 13 with tgt_len = 8 and mem_len = 5, or a "
+            "model.position.clamp_len from 1 to 11, found 12 with clamp_len = -1");
   model.position = {.kind = PositionKind::kSinusoidal};
   EXPECT_EQ(error_of_use(model, {.clamp_len = 3}),
             R"(u: model.position.clamp_len: expected -1 with model.position.kind = "sinusoidal" (read by "relative", )"
@@ -191,12 +188,12 @@ TEST(Combinations, TablesOfPositionsAreAsLongAsTrainingNeeds) {
 
 TEST(Combinations, SegmentsFitIntoTheTableOfPositions) {
   EXPECT_EQ(error_with({"model.position.kind=learned", "model.position.max_positions=127"}),
-            "c: model.position.max_positions: expected at least 128, the segment's tgt_len, found 127");
+            "c: model.position.max_positions: expected at least the segment's tgt_len = 128, found 127");
   EXPECT_EQ(error_with({"model.position.kind=learned", "evaluation.tgt_len=129"}),
-            "c: model.position.max_positions: expected at least 129, the segment's tgt_len, found 128");
+            "c: model.position.max_positions: expected at least the segment's tgt_len = 129, found 128");
   EXPECT_EQ(error_with({"model.position.kind=shaw", "evaluation.mem_len=200"}),
-            "c: model.position.max_positions: expected at least 328 for tgt_len 128 and mem_len 200, or a "
-            "model.position.clamp_len from 1 to 255; found 256 and clamp_len -1");
+            "c: model.position.max_positions: expected at least 328 with tgt_len = 128 and mem_len = 200, or a "
+            "model.position.clamp_len from 1 to 255, found 256 with clamp_len = -1");
   EXPECT_EQ(error_with({"model.position.kind=shaw", "model.position.clamp_len=255", "evaluation.mem_len=200"}),
             "no error");
 }
@@ -207,8 +204,8 @@ TEST(Combinations, HeadsNeedNotFillTheWidth) {
 
 TEST(Combinations, PlainSoftmaxHasOneCluster) {
   EXPECT_EQ(error_with({"model.head.tie_projs=[false, true]"}),
-            "c: model.head.tie_projs: expected an empty list or one of 1 with model.head.kind = \"softmax\", found a "
-            "list of 2");
+            "c: model.head.tie_projs: expected an empty list or one of length 1 with model.head.kind = \"softmax\", "
+            "found a list of length 2");
   EXPECT_EQ(error_with({"model.head.tie_projs=[true]"}), "no error");
   EXPECT_EQ(error_with({"model.head.cutoffs=[10]"}),
             "c: model.head.cutoffs: expected [] with model.head.kind = \"softmax\" (read by \"adaptive\"), found [10]");
@@ -227,13 +224,13 @@ TEST(Combinations, ClustersOfTheVocabulary) {
   EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 20]", "model.head.tie_projs=[false, true, true]"}),
             "no error");
   EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 20]", "model.head.tie_projs=[true]"}),
-            "c: model.head.tie_projs: expected an empty list or one of 3 with model.head.kind = \"adaptive\" and 2 "
-            "cutoffs, found a list of 1");
+            "c: model.head.tie_projs: expected an empty list or one of length 3 with model.head.kind = \"adaptive\" "
+            "and 2 cutoffs, found a list of length 1");
   EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 10]"}),
             "c: model.head.cutoffs: expected increasing numbers, found 10 after 10");
   EXPECT_EQ(error_with({adaptive, "model.d_embed=16", "model.head.div_val=4", "model.head.cutoffs=[10, 20, 30]"}),
-            "c: model.head.div_val: expected at most what leaves the last of 4 clusters a width of 1, found 4 with an "
-            "embedding of width 16");
+            "c: model.head.div_val: expected less with an embedding of width 16, found 4; it leaves the last of 4 "
+            "clusters no width");
   EXPECT_EQ(error_with({adaptive, "model.head.cutoffs=[10, 20]", "data.vocab_size=20"}),
             "c: model.head.cutoffs: expected numbers below the vocabulary's size 20, found 20");
 }
@@ -289,8 +286,8 @@ TEST(Combinations, OptimizersHaveAnEpsilonOfTheirOwn) {
 TEST(Combinations, APlateauIsSeenByEvaluations) {
   EXPECT_EQ(error_with({"schedule.kind=plateau", "schedule.patience=2", "schedule.decay_rate=0.1"}), "no error");
   EXPECT_EQ(error_with({"schedule.kind=plateau", "evaluation.interval=0"}),
-            "c: evaluation.interval: expected above 0 with schedule.kind = \"plateau\", which follows the losses of "
-            "evaluations; found 0");
+            "c: evaluation.interval: expected above 0 with schedule.kind = \"plateau\", found 0; the schedule follows "
+            "the losses of evaluations");
   EXPECT_EQ(error_with({"schedule.decay_rate=0.1"}),
             "c: schedule.decay_rate: expected 0.5 with schedule.kind = \"cosine\" (read by \"plateau\"), found 0.1");
   EXPECT_EQ(error_with({"schedule.kind=linear", "schedule.patience=1"}),

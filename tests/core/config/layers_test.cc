@@ -89,19 +89,19 @@ TEST(Layers, TablesOfPositionsAreAsLongAsTrainingNeeds) {
   EXPECT_EQ(position_of_layer(model, 1).max_positions, 256);
   EXPECT_EQ(position_of_layer(model, 2).max_positions, 10);
   EXPECT_EQ(error_of_layers(shaw, {"evaluation.mem_len=200"}),
-            "c: model.layers[0].position.max_positions: expected at least 328 for tgt_len 128 and mem_len 200, or a "
-            "model.layers[0].position.clamp_len from 1 to 255; found 256 and clamp_len -1");
+            "c: model.layers[0].position.max_positions: expected at least 328 with tgt_len = 128 and mem_len = 200, or "
+            "a model.layers[0].position.clamp_len from 1 to 255, found 256 with clamp_len = -1");
 }
 
 TEST(Layers, AreNamedOnce) {
   EXPECT_EQ(error_of_layers(R"([{"only": [], "position": {}}])"),
             "c: model.layers[0].only: expected the numbers of layers, found an empty list");
   EXPECT_EQ(error_of_layers(R"([{"only": [3, 4], "position": {}}])"),
-            "c: model.layers[0].only: expected numbers below model.n_layer = 4, as the first layer is 0; found 4");
+            "c: model.layers[0].only: expected numbers from 0 to 3, below model.n_layer, found 4");
   EXPECT_EQ(error_of_layers(R"([{"only": [1, 0, 1], "position": {}}])"),
-            "c: model.layers[0].only: expected every layer once, found 1, which model.layers[0].only names too");
+            "c: model.layers[0].only: expected every layer once, found 1, which model.layers[0].only also names");
   EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {}}, {"only": [2, 1], "visibility": {}}])"),
-            "c: model.layers[1].only: expected every layer once, found 1, which model.layers[0].only names too");
+            "c: model.layers[1].only: expected every layer once, found 1, which model.layers[0].only also names");
   EXPECT_THAT(error_of_layers(R"([{"only": [-1], "position": {}}])"),
               HasSubstr("model.layers[0].only[0]: expected an integer"));
   EXPECT_THAT(error_of_layers(R"([{"position": {}}])"), HasSubstr("model.layers[0].only: required key is missing"));
@@ -125,26 +125,24 @@ TEST(Layers, HaveKeysOfTheirKind) {
             "(read by \"window\"), found 9");
   EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {"kind": "alibi", "clamp_len": 0}}])"), "no error");
   EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {"kind": "rope", "rotary_share": 0.3}}])"),
-            "c: model.layers[0].position.rotary_share: expected a share that is an even number of model.d_head = 64 "
-            "columns, found 0.3, which is 19.2");
+            "c: model.layers[0].position.rotary_share: expected a share of the model.d_head = 64 columns that is an "
+            "even number of them, found 0.3, which is 19.2 columns");
   EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {"kind": "t5", "t5_max_distance": 16}}])"),
             "c: model.layers[0].position.t5_max_distance: expected above half of model.layers[0].position.t5_buckets = "
             "32 with model.layers[0].position.kind = \"t5\", found 16");
   EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {}}])", {"model.d_model=33", "model.position.kind=none"}),
-            "c: model.d_model: expected an even number (half sines, half cosines) with model.layers[0].position.kind = "
-            "\"relative\", found 33");
+            "c: model.d_model: expected an even number, half of it sines and half cosines, with "
+            "model.layers[0].position.kind = \"relative\", found 33");
 }
 
 TEST(Layers, HavePositionsThatAttentionKnows) {
   for (const std::string kind : {"sinusoidal", "learned"}) {
     EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {"kind": ")" + kind + R"("}}])"),
-              "c: model.layers[0].position.kind: expected a kind that attention knows, as what is added to embeddings "
-              "is all layers', by model.position.kind; found \"" +
-                  kind + "\"");
-    EXPECT_EQ(
-        error_of_layers(R"([{"only": [1], "position": {"kind": "none"}}])", {"model.position.kind=" + kind}),
-        "c: model.layers[0].position.kind: expected a kind with terms of its own beside model.position.kind = \"" +
-            kind + "\", whose vectors tokens carry through every layer; found \"none\"");
+              "c: model.layers[0].position.kind: expected a kind that works inside attention, found \"" + kind +
+                  "\"; all layers share the embeddings, to which model.position.kind alone may add positions");
+    EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {"kind": "none"}}])", {"model.position.kind=" + kind}),
+              "c: model.layers[0].position.kind: expected a kind that adds something with model.position.kind = \"" +
+                  kind + "\", found \"none\"; tokens carry the positions of model.position through every layer");
     EXPECT_EQ(error_of_layers(R"([{"only": [1], "position": {"kind": "rope"}}])", {"model.position.kind=" + kind}),
               "no error");
   }
@@ -153,8 +151,8 @@ TEST(Layers, HavePositionsThatAttentionKnows) {
 TEST(Layers, ShareATableOfOneMeaning) {
   const std::string few = R"([{"only": [1], "position": {"kind": "t5", "t5_buckets": 8}}])";
   EXPECT_EQ(error_of_layers(few, {"model.position.kind=t5"}),
-            "c: model.layers[0].position.t5_buckets: expected 32 as in model.position, since layers with untie_r = "
-            "false share one table; found 8");
+            "c: model.layers[0].position.t5_buckets: expected 32 as in model.position, found 8; layers with untie_r = "
+            "false share one table");
   EXPECT_EQ(error_of_layers(few, {"model.position.kind=t5", "model.position.untie_r=true"}), "no error");
   EXPECT_EQ(error_of_layers(few), "no error");
   EXPECT_EQ(error_of_layers(R"([{"only": [0, 1, 2, 3], "position": {"kind": "t5", "t5_buckets": 8}}])",
@@ -162,8 +160,8 @@ TEST(Layers, ShareATableOfOneMeaning) {
             "no error");
   EXPECT_EQ(error_of_layers(R"([{"only": [0], "position": {"kind": "t5", "t5_max_distance": 64}}])",
                             {"model.position.kind=t5"}),
-            "c: model.position.t5_max_distance: expected 64 as in model.layers[0].position, since layers with untie_r "
-            "= false share one table; found 128");
+            "c: model.position.t5_max_distance: expected 64 as in model.layers[0].position, found 128; layers with "
+            "untie_r = false share one table");
 }
 
 TEST(Layers, SeeAsMuchAsTrainingRemembers) {
@@ -171,22 +169,22 @@ TEST(Layers, SeeAsMuchAsTrainingRemembers) {
                                   {"only": [1, 2], "visibility": {"kind": "window", "window": 65}}])";
   EXPECT_EQ(error_of_layers(windows, {"model.mem_len=64"}), "no error");
   EXPECT_EQ(error_of_layers(windows, {"model.mem_len=63"}),
-            R"(c: model.mem_len: expected at least 64, one less than model.layers[1].visibility.window, with )"
-            R"(model.layers[1].visibility.kind = "window", or tokens see fewer keys the earlier they stand in their )"
-            "segment; found 63");
+            "c: model.mem_len: expected at least 64, one less than model.layers[1].visibility.window, with "
+            "model.layers[1].visibility.kind = \"window\", found 63; otherwise early tokens of a segment see fewer "
+            "keys than late ones");
   EXPECT_THAT(error_of_layers(windows, {"evaluation.mem_len=8"}),
               HasSubstr("c: evaluation.mem_len: expected at least 64"));
   EXPECT_THAT(error_of_layers(windows, {R"(training.stages=[{"until_step": 3, "tgt_len": 8, "mem_len": 0}])"}),
               HasSubstr("c: training.stages[0].mem_len: expected at least 64"));
   EXPECT_EQ(error_of_layers(R"([{"only": [2], "visibility": {"same_length": true}}])", {"model.mem_len=0"}),
             "c: model.mem_len: expected at least 1 with model.layers[0].visibility.same_length = true and "
-            "same_length_extra_key = false, or no query sees a key; found 0");
+            "same_length_extra_key = false, found 0; a query would see no key");
 }
 
 TEST(PositionTerms, AScoreRefusesTheFirstThatItDoesNotAccept) {
   EXPECT_EQ(refused_term({}, {}), "");
   EXPECT_EQ(refused_term({.rows = true, .biases = true}, {.rows = true}), "biases by distance");
-  EXPECT_EQ(refused_term({.turns = true, .rows = true}, {.vectors = true}), "turned queries and keys");
+  EXPECT_EQ(refused_term({.turns = true, .rows = true}, {.vectors = true}), "rotated queries and keys");
   EXPECT_EQ(refused_term({.vectors = true}, {.turns = true}), "vectors added to embeddings");
   EXPECT_EQ(refused_term({.rows = true}, {.turns = true, .biases = true}), "rows of distances");
   EXPECT_EQ(refused_term({.gains = true}, {.biases = true}), "gains by distance");

@@ -45,9 +45,8 @@ TEST(Stages, SeeAShareOfWindows) {
 
 TEST(Stages, SeeAShareOfNothingElse) {
   const std::string refused =
-      R"(c: training.stages[0].window_share: expected 1, or a share that makes some layer's window smaller, of )"
-      R"(model.visibility.kind = "window", of patterns of kinds "window" and "dilated", or of such in model.layers; )"
-      "found 0.5";
+      "c: training.stages[0].window_share: expected 1, found 0.5; it makes no window smaller. It changes those of "
+      "visibility.kind = \"window\" and of patterns of kind \"window\" or \"dilated\"";
   EXPECT_EQ(error_of("{}", stage_of(kHalf)), refused);
   EXPECT_EQ(error_of(R"({"same_length": true})", stage_of(kHalf)), refused);
   EXPECT_EQ(error_of(R"({"kind": "adaptive", "span": 8, "ramp": 8})", stage_of(kHalf), {"model.position.kind=rope"}),
@@ -62,12 +61,12 @@ TEST(Stages, RememberAsMuchAsTheySee) {
   EXPECT_EQ(error_of(kWindow, stage_of(kHalf, 32)), "no error");
   EXPECT_EQ(error_of(kWindow, stage_of(kHalf, 31)),
             "c: training.stages[0].mem_len: expected at least 32, one less than model.visibility.window with a "
-            R"(window_share of 0.5, with model.visibility.kind = "window", or tokens see fewer keys the earlier they )"
-            "stand in their segment; found 31");
+            "window_share of 0.5, with model.visibility.kind = \"window\", found 31; otherwise early tokens of a "
+            "segment see fewer keys than late ones");
   EXPECT_EQ(error_of(kPatterns, stage_of(kHalf, 32)), "no error");
   EXPECT_EQ(error_of(kPatterns, stage_of(kHalf, 31)),
             "c: training.stages[0].mem_len: expected at least 32, as far back as model.visibility.patterns[1] sees "
-            "with a window_share of 0.5, or tokens see fewer keys the earlier they stand in their segment; found 31");
+            "with a window_share of 0.5, found 31; otherwise early tokens of a segment see fewer keys than late ones");
 }
 
 TEST(Stages, NarrowWindowsToTheNearestKey) {

@@ -17,16 +17,15 @@ using ::testing::HasSubstr;
 
 TEST(VisibilityCombinations, EveryQuerySeesAKey) {
   const std::string same_length = "model.visibility.same_length=true";
-  EXPECT_EQ(
-      error_with({same_length, "model.mem_len=0"}),
-      "c: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key = "
-      "false, or no query sees a key; found 0");
+  EXPECT_EQ(error_with({same_length, "model.mem_len=0"}),
+            "c: model.mem_len: expected at least 1 with model.visibility.same_length = true and same_length_extra_key "
+            "= false, found 0; a query would see no key");
   EXPECT_EQ(error_with({same_length, "evaluation.mem_len=0"}),
             "c: evaluation.mem_len: expected at least 1 with model.visibility.same_length = true and "
-            "same_length_extra_key = false, or no query sees a key; found 0");
+            "same_length_extra_key = false, found 0; a query would see no key");
   EXPECT_EQ(error_with({same_length, "evaluation.tgt_len=256"}),
             "c: evaluation.mem_len: expected at least 1 with model.visibility.same_length = true and "
-            "same_length_extra_key = false, or no query sees a key; found 0");
+            "same_length_extra_key = false, found 0; a query would see no key");
   EXPECT_EQ(error_with({same_length, "model.mem_len=0", "model.visibility.same_length_extra_key=true"}), "no error");
   EXPECT_EQ(error_with({"model.mem_len=0"}), "no error");
 }
@@ -35,9 +34,8 @@ TEST(VisibilityCombinations, AWindowFitsIntoTheMemoryThatTrainingHas) {
   const std::string window = R"(model.visibility={"kind": "window", "window": 65})";
   EXPECT_EQ(error_with({window, "model.mem_len=64"}), "no error");
   EXPECT_EQ(error_with({window, "model.mem_len=63"}),
-            R"(c: model.mem_len: expected at least 64, one less than model.visibility.window, with )"
-            R"(model.visibility.kind = "window", or tokens see fewer keys the earlier they stand in their segment; )"
-            "found 63");
+            "c: model.mem_len: expected at least 64, one less than model.visibility.window, with model.visibility.kind "
+            "= \"window\", found 63; otherwise early tokens of a segment see fewer keys than late ones");
   EXPECT_THAT(error_with({window, "evaluation.mem_len=8"}), HasSubstr("c: evaluation.mem_len: expected at least 64"));
   EXPECT_THAT(error_with({window, R"(training.stages=[{"until_step": 3, "tgt_len": 8, "mem_len": 0}])"}),
               HasSubstr("c: training.stages[0].mem_len: expected at least 64"));
@@ -50,9 +48,9 @@ TEST(VisibilityCombinations, TheLongestSpanAndItsRampFitIntoTheMemory) {
   const std::string rope = "model.position.kind=rope";
   EXPECT_EQ(error_with({spans, rope, "model.mem_len=64"}), "no error");
   EXPECT_EQ(error_with({spans, rope, "model.mem_len=63"}),
-            R"(c: model.mem_len: expected at least 64, one less than model.visibility.span + model.visibility.ramp, )"
-            R"(with model.visibility.kind = "adaptive", or tokens see fewer keys the earlier they stand in their )"
-            "segment; found 63");
+            "c: model.mem_len: expected at least 64, one less than model.visibility.span + model.visibility.ramp, with "
+            "model.visibility.kind = \"adaptive\", found 63; otherwise early tokens of a segment see fewer keys than "
+            "late ones");
   EXPECT_THAT(error_with({spans, rope, "evaluation.mem_len=8"}),
               HasSubstr("c: evaluation.mem_len: expected at least 64"));
   EXPECT_THAT(error_with({"model.visibility.span=40"}), HasSubstr("model.visibility.span"));
@@ -67,11 +65,11 @@ TEST(VisibilityCombinations, SpansAreForPositionsThatABiasGoesWith) {
   for (const std::string kind : {"relative", "shaw"})
     EXPECT_EQ(error_with({spans, "model.position.kind=" + kind}),
               R"(c: model.position.kind: expected "sinusoidal" or "learned" or "rope" or "alibi" or "t5" or )"
-              R"("kerple" or "none", without rows of distances, with model.visibility.kind = "adaptive", found ")" +
-                  kind + '"');
-  EXPECT_THAT(error_with({spans, "model.position.kind=distance_aware"}), HasSubstr("without gains by distance"));
+              R"("kerple" or "none" with model.visibility.kind = "adaptive", found ")" +
+                  kind + R"(", which needs rows of distances)");
+  EXPECT_THAT(error_with({spans, "model.position.kind=distance_aware"}), HasSubstr("which needs gains by distance"));
   EXPECT_THAT(error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "adaptive"}}])"}),
-              HasSubstr(R"(, without rows of distances, with model.layers[0].visibility.kind = "adaptive")"));
+              HasSubstr(R"("none" with model.layers[0].visibility.kind = "adaptive", found)"));
 }
 
 TEST(VisibilityCombinations, MaskedModelsLookAhead) {
@@ -81,12 +79,13 @@ TEST(VisibilityCombinations, MaskedModelsLookAhead) {
   };
   for (const char* kind : {"rope", "none", "learned"}) EXPECT_EQ(error_of_masked(kind, "full"), "no error");
   for (const std::string kind : {"relative", "shaw", "alibi", "t5", "kerple", "distance_aware"})
-    EXPECT_THAT(error_of_masked(kind, "full"), HasSubstr(R"(whose keys also lie after a query; found ")" + kind));
+    EXPECT_THAT(error_of_masked(kind, "full"),
+                HasSubstr("found \"" + kind + "\"; a query also sees keys after its own position"));
   EXPECT_THAT(error_of_masked("rope", "causal"), HasSubstr(R"(c: model.visibility.kind: expected "full" or "sparse")"));
   EXPECT_THAT(error_with({"model.visibility.kind=full"}), HasSubstr("expected a kind that does not look ahead"));
   EXPECT_THAT(
       error_with({"model.objective.kind=masked", "model.objective.random_token_share=0.3"}),
-      HasSubstr("random_token_share: expected at most 0.2, what model.objective.mask_token_share = 0.8 leaves"));
+      HasSubstr("random_token_share: expected at most 0.2 with model.objective.mask_token_share = 0.8, found 0.3"));
 }
 
 std::string sparse(const std::string& patterns) {
@@ -106,17 +105,15 @@ TEST(VisibilityCombinations, AGlobalStreamSeesAllOfASegment) {
   EXPECT_EQ(with({"model.global_stream.projections=own"}),
             "c: model.global_stream.projections: expected \"shared\" with model.global_stream.tokens = 0, found "
             "\"own\"");
-  EXPECT_EQ(
-      error_with({stream}),
-      "c: model.global_stream.tokens: expected 0 with model.objective.kind = \"next_token\", as they see the whole "
-      "segment; found 4");
+  EXPECT_EQ(error_with({stream}),
+            "c: model.global_stream.tokens: expected 0 with model.objective.kind = \"next_token\", found 4; global "
+            "tokens see the whole segment, also what is to be predicted");
   EXPECT_EQ(with({stream, R"(model.memory={"kind": "compressed", "compression": "mean"})"}),
             "c: model.memory.kind: expected \"hidden_states\" or \"keys_values\" with model.global_stream.tokens = 4, "
             "found \"compressed\"");
-  EXPECT_EQ(
-      with({stream, "data.document_boundary=a"}),
-      "c: data.document_boundary: expected \"\" with model.global_stream.tokens = 4, which see the whole segment, "
-      "whatever documents it holds; found \"a\"");
+  EXPECT_EQ(with({stream, "data.document_boundary=a"}),
+            "c: data.document_boundary: expected \"\" with model.global_stream.tokens = 4, found \"a\"; global tokens "
+            "see the whole segment, even if it holds several documents");
 }
 
 TEST(VisibilityCombinations, EveryHeadHasAPattern) {
@@ -124,17 +121,18 @@ TEST(VisibilityCombinations, EveryHeadHasAPattern) {
   EXPECT_EQ(error_with({sparse(R"({"kind": "strided", "stride": 3})")}), "no error");
   EXPECT_EQ(error_with({sparse(first + R"(, {"kind": "dilated", "heads": [3, 2], "window": 4})")}), "no error");
   EXPECT_EQ(error_with({sparse("")}),
-            R"(c: model.visibility.patterns: expected at least one with model.visibility.kind = "sparse", found an )"
-            "empty list");
+            "c: model.visibility.patterns: expected at least one pattern with model.visibility.kind = \"sparse\", "
+            "found an empty list");
   EXPECT_EQ(error_with({sparse(first)}),
-            "c: model.visibility.patterns: expected some for each of model.n_head = 4 heads, found none for head 2");
+            "c: model.visibility.patterns: expected at least one pattern for each of the model.n_head = 4 heads, found "
+            "none for head 2");
   EXPECT_EQ(error_with({sparse(R"({"window": 8}, {"kind": "strided", "heads": [4]})")}),
             "c: model.visibility.patterns[1].heads: expected heads below model.n_head = 4, found 4");
   EXPECT_EQ(error_with({sparse(R"({"heads": [0, 1, 0]}, {"window": 8})")}),
-            "c: model.visibility.patterns[0].heads: expected each head once, found 0 more often");
+            "c: model.visibility.patterns[0].heads: expected each head once, found 0 twice or more");
   EXPECT_EQ(error_with({R"(model.layers=[{"only": [1], "visibility": {"kind": "sparse"}}])"}),
-            R"(c: model.layers[0].visibility.patterns: expected at least one with model.layers[0].visibility.kind = )"
-            R"("sparse", found an empty list)");
+            "c: model.layers[0].visibility.patterns: expected at least one pattern with "
+            "model.layers[0].visibility.kind = \"sparse\", found an empty list");
 }
 
 TEST(VisibilityCombinations, PatternsReadWhatIsWritten) {
@@ -150,8 +148,8 @@ TEST(VisibilityCombinations, PatternsFitIntoTheMemoryThatTrainingHas) {
   const std::string patterns = sparse(R"({"window": 8}, {"kind": "dilated", "window": 33, "stride": 4})");
   EXPECT_EQ(error_with({patterns, "model.mem_len=128"}), "no error");
   EXPECT_EQ(error_with({patterns, "model.mem_len=127"}),
-            "c: model.mem_len: expected at least 128, as far back as model.visibility.patterns[1] sees, or tokens see "
-            "fewer keys the earlier they stand in their segment; found 127");
+            "c: model.mem_len: expected at least 128, as far back as model.visibility.patterns[1] sees, found 127; "
+            "otherwise early tokens of a segment see fewer keys than late ones");
   EXPECT_THAT(error_with({sparse(R"({"window": 8})"), "model.mem_len=6"}),
               HasSubstr("expected at least 7, as far back as model.visibility.patterns[0] sees"));
   EXPECT_EQ(error_with({sparse(R"({"kind": "strided", "stride": 200})"), "model.mem_len=1"}), "no error");
@@ -159,12 +157,12 @@ TEST(VisibilityCombinations, PatternsFitIntoTheMemoryThatTrainingHas) {
 
 TEST(VisibilityCombinations, PatternsOfPositionsFitIntoThemselves) {
   EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 16, "from": 12, "columns": 5})")}),
-            "c: model.visibility.patterns[0].columns: expected at most 4, what is left of period = 16, found 5");
+            "c: model.visibility.patterns[0].columns: expected at most 4, up to the end of period = 16, found 5");
   EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 16, "from": 16, "columns": 1})")}),
             "c: model.visibility.patterns[0].from: expected less than period = 16, found 16");
   EXPECT_EQ(error_with({sparse(R"({"kind": "fixed", "period": 64})")}), "no error");
   EXPECT_EQ(error_with({sparse(R"({"kind": "global", "period": 16, "columns": 17})")}),
-            "c: model.visibility.patterns[0].columns: expected at most 16, what is left of period = 16, found 17");
+            "c: model.visibility.patterns[0].columns: expected at most 16, up to the end of period = 16, found 17");
   const std::string random = R"({"kind": "random", "block": 8, )";
   EXPECT_EQ(error_with({sparse(random + R"("period": 64, "count": 7, "nearest": 2, "farthest": 8})")}), "no error");
   EXPECT_EQ(error_with({sparse(random + R"("period": 20})")}),
@@ -172,7 +170,8 @@ TEST(VisibilityCombinations, PatternsOfPositionsFitIntoThemselves) {
   EXPECT_EQ(error_with({sparse(random + R"("period": 64, "nearest": 9})")}),
             "c: model.visibility.patterns[0].nearest: expected at most farthest = 8, found 9");
   EXPECT_EQ(error_with({sparse(random + R"("period": 64, "count": 8})")}),
-            "c: model.visibility.patterns[0].count: expected at most 7, the blocks from nearest to farthest, found 8");
+            "c: model.visibility.patterns[0].count: expected at most 7, the number of blocks from nearest to farthest, "
+            "found 8");
 }
 
 TEST(VisibilityCombinations, PatternsOfPositionsFitIntoTheMemoryThatTrainingHas) {

@@ -25,10 +25,10 @@ void describe_associations(MemoryConfig& memory, JsonFields& fields) {
 
 // Associations have a number of features that the scan of a state takes.
 void check_association_sizes(const ModelConfig& model, std::string_view source) {
-  const auto refuse_size = [source](std::string_view key, int64_t most, std::string_view before, int64_t found) {
+  const auto refuse_size = [source](std::string_view key, int64_t most, std::string_view because, int64_t found) {
     throw_conflict({.key = key,
                     .expected = fmt::format("at most {}", most),
-                    .reason = {.before = before},
+                    .reason = {.because = because},
                     .with = R"(model.memory.kind = "associative")",
                     .found = fmt::format("{}", found)},
                    source);
@@ -37,14 +37,15 @@ void check_association_sizes(const ModelConfig& model, std::string_view source) 
   const int64_t most = std::min<int64_t>(of_a_shift - 1, kMostStateFeatures / of_a_shift);
   if (most < 1)
     refuse_size("model.d_head", kMostStateFeatures / 2,
-                fmt::format("of which a shift makes {} features", kMostStateFeatures), model.d_head);
+                fmt::format("one shift makes 2 * model.d_head features, at most {}", kMostStateFeatures), model.d_head);
   if (model.memory.shifts > most)
     refuse_size("model.memory.shifts", most,
-                fmt::format("of {} features each and {} in all", of_a_shift, kMostStateFeatures), model.memory.shifts);
+                fmt::format("each shift makes {} features, at most {} in all", of_a_shift, kMostStateFeatures),
+                model.memory.shifts);
 }
 
 KindRequirements needs_of_associations(const MemoryConfig& /*memory*/) {
-  constexpr Reason kSeen{.before = "as memory tokens read the whole segment"};
+  constexpr Reason kSeen{.because = "memory tokens read the whole segment"};
   return {.objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
           .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},
           .no_same_length = kSeen,

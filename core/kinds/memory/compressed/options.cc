@@ -61,7 +61,7 @@ void check_compression(const ModelConfig& model, std::string_view source) {
   if (!is_learned(memory) && found != ReconstructionKind::kNone)
     throw_conflict({.key = "model.memory.reconstruction",
                     .expected = R"("none")",
-                    .reason = {.behind = "which learns nothing"},
+                    .reason = {.because = "this compression learns nothing"},
                     .with = compression,
                     .found = in_quotes(name_of_choice(found))},
                    source);
@@ -73,27 +73,27 @@ void check_compressed_lengths(const ModelConfig& model, const UsedLengths& lengt
   const auto refuse_length = [&](const std::string& least, std::string_view because) {
     throw_conflict({.key = lengths.mem_len_key,
                     .expected = "at least " + least,
-                    .reason = {.before = because},
+                    .reason = {.because = because},
                     .with = R"(model.memory.kind = "compressed")",
                     .found = fmt::format("{}", mem_len)},
                    source);
   };
   if (mem_len < lengths.tgt_len)
     refuse_length(fmt::format("{} = {}", lengths.tgt_len_key, lengths.tgt_len),
-                  "so that what a segment pushes out is older than the segment");
+                  "what a segment pushes out must be older than the segment");
   const int64_t rate = model.memory.compression_rate;
   if (mem_len < rate)
-    refuse_length(fmt::format("model.memory.compression_rate = {}", rate), "the rows that become one");
+    refuse_length(fmt::format("model.memory.compression_rate = {}", rate), "so many rows are compressed into one");
 }
 
 KindRequirements needs_of_compressed(const MemoryConfig& memory) {
-  constexpr Reason kChosen{.behind = "which chooses among rows that every query sees",
+  constexpr Reason kChosen{.because = "it chooses among rows that every query sees",
                            .with = R"(model.memory.compression = "most_used")"};
-  constexpr Reason kMade{.behind = "of whose rows some stand for more than one token"};
+  constexpr Reason kMade{.because = "a compressed row stands for more than one token"};
   return {.visibility = {.choices = Kinds(VisibilityKind::kCausal, VisibilityKind::kFull),
                          .reason = keeps_most_used(memory) ? kChosen : kMade},
-          .no_same_length = Reason{.behind = "whose oldest rows no query would see"},
-          .no_documents = Reason{.behind = "whose rows are made of tokens of several documents where these end"},
+          .no_same_length = Reason{.because = "no query would see its oldest rows"},
+          .no_documents = Reason{.because = "a compressed row can mix tokens of two documents"},
           .remembers_without_rows = true,
           .check_keys = check_compression,
           .check_lengths = check_compressed_lengths,

@@ -18,16 +18,15 @@ void describe_encoder(MemoryConfig& memory, JsonFields& fields) {
 }
 
 KindRequirements needs_of_encoder(const MemoryConfig& /*memory*/) {
-  constexpr Reason kSeen{.before = "as every token sees all that the encoder makes"};
-  return {
-      .position = {.accepted = {.turns = true}, .reason = {.before = "as its encoder's keys also lie after a query"}},
-      .some_memory = Reason{.before = "the tokens that an encoder reads"},
-      .initial = {.choices = Kinds(InitialMemory::kEmpty), .reason = {.before = "as it remembers tokens"}},
-      .objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
-      .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},
-      .no_same_length = kSeen,
-      .no_documents = Reason{.behind = "whose encoder reads tokens of several documents together where these end"},
-      .inspected = "which an encoder reads"};
+  constexpr Reason kSeen{.because = "every token sees all that the encoder makes"};
+  return {.position = {.accepted = {.turns = true}, .reason = {.because = "the encoder also sees keys after a query"}},
+          .some_memory = Reason{.because = "the encoder reads the tokens in memory"},
+          .initial = {.choices = Kinds(InitialMemory::kEmpty), .reason = {.because = "this memory holds tokens"}},
+          .objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
+          .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},
+          .no_same_length = kSeen,
+          .no_documents = Reason{.because = "the encoder would read tokens of two documents together"},
+          .inspected = "which an encoder reads"};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void describe_tokens(MemoryConfig& memory, JsonFields& fields) {
 }
 
 KindRequirements needs_of_tokens(const MemoryConfig& /*memory*/) {
-  constexpr Reason kSeen{.before = "as every token reads all memory tokens"};
+  constexpr Reason kSeen{.because = "every token reads all memory tokens"};
   return {.objective = {.choices = Kinds(ObjectiveKind::kNextToken)},
           .visibility = {.choices = Kinds(VisibilityKind::kCausal), .reason = kSeen},
           .no_same_length = kSeen,
