@@ -1,5 +1,8 @@
 """The script for Slurm, under a Slurm of one node: a run that is preempted, queued again, robbed of a rank and warned of
-its time limit comes to the end that it has undisturbed. Skipped where Slurm is not installed or may not run."""
+its time limit comes to the end that it has undisturbed. Skipped where Slurm is not installed or may not run.
+
+The second argument is where launch/install_packages has put another Open MPI, under whose mpirun a run is preempted and
+robbed of a rank too, if it is there."""
 
 import glob
 import os
@@ -64,11 +67,15 @@ class Training:
               flush=True)
         self.started = time.time()
 
-    def finish(self):
+    def end(self):
+        """Once it has made a few steps more."""
         steps = self.newest_step() + 50
         self.config(steps)
         self.wait_for("the end", lambda state, _: state in ("COMPLETED", "FAILED", "CANCELLED"))
         check(self.slurm.state_of(self.id)[0] == "COMPLETED", self.log())
+        return steps
+
+    def compare(self, steps):
         undisturbed = self.job.start_ranks(2, "train", f"{self.run}.json", "--run", "undisturbed", "--quiet")
         said = "".join(undisturbed.communicate(timeout=UNDISTURBED_S))
         check(undisturbed.returncode == 0, f"undisturbed: exit {undisturbed.returncode}\n{said}")
@@ -76,8 +83,8 @@ class Training:
         shutil.rmtree(self.job.path("undisturbed"))
 
 
-def test_a_run_comes_to_its_end(slurm, job, run, launcher_alone):
-    """`launcher_alone`: without what the script does alike under every launcher."""
+def test_a_run_comes_to_its_end(slurm, job, run, launcher_alone, compares=True):
+    """`launcher_alone`: without what the script does alike under every launcher. `compares`: with a run undisturbed."""
     training = Training(slurm, job, run)
 
     def preempt():
@@ -98,7 +105,9 @@ def test_a_run_comes_to_its_end(slurm, job, run, launcher_alone):
         training.interrupt("requeued", requeue, saves=True)
         training.interrupt("warned of its time limit", let_time_run_out, saves=True)
         slurm.ask("scontrol", "update", f"JobId={training.id}", "TimeLimit=60")
-    training.finish()
+    steps = training.end()
+    if compares:
+        training.compare(steps)
 
 
 def test_asked_to_end_it_saves_and_is_not_queued_again(slurm, job):
@@ -116,6 +125,17 @@ def test_an_error_is_not_queued_again(slurm, job):
     check(slurm.state_of(failed) == ("FAILED", 0), f"job is {slurm.state_of(failed)}")
 
 
+def test_another_open_mpi(directory, job, home):
+    if not (home / "bin" / "mpirun").exists():
+        return print(f"without another Open MPI, of which none is in {os.path.relpath(home)}")
+    environment = {name: value for name, value in job.environment.items() if not name.startswith("OMPI_MCA_")}
+    environment.update(SEGUE_LAUNCHER="mpirun", PATH=f"{home / 'bin'}:{environment['PATH']}", LD_LIBRARY_PATH=str(home / "lib"),
+                       PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    os.mkdir(os.path.join(directory, "other"))
+    with OneNodeSlurm(os.path.join(directory, "other"), environment) as slurm:
+        test_a_run_comes_to_its_end(slurm, job, "other", launcher_alone=True, compares=False)
+
+
 def run_tests(directory):
     job = Job()
     job.prepare_text("text", 20000, 1)
@@ -128,6 +148,7 @@ def run_tests(directory):
             if launcher == "srun":
                 test_an_error_is_not_queued_again(slurm, job)
         shutil.rmtree(job.path("ended"))
+    test_another_open_mpi(directory, job, pathlib.Path(sys.argv[2]).resolve())
 
 
 def main():
