@@ -9,6 +9,7 @@
 #include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/stated_length.h"
 #include "base/text.h"
 
 namespace segue {
@@ -135,7 +136,8 @@ std::string describe_path(const std::filesystem::path& path) {
   if (fs::is_regular_file(path, error)) {
     const std::string beginning = beginning_of(path);
     const DocumentKind kind = begins_as_json(beginning) ? kind_of_file(path) : DocumentKind::kUnknown;
-    return kind == DocumentKind::kUnknown ? std::string(look_of(beginning)) : described(kind);
+    if (kind != DocumentKind::kUnknown) return described(kind);
+    return std::string(look_of(beginning)) + describe_cut(path);
   }
   if (!fs::is_directory(path, error)) return path_exists(path) ? "no regular file" : "";
   const std::vector<DirectoryKind> kinds = kinds_in(path);
@@ -160,7 +162,7 @@ std::string read_document(const std::filesystem::path& path, DocumentKind expect
   if (std::filesystem::is_regular_file(path, error)) {
     const std::string beginning = beginning_of(path);
     refuse_git_lfs_pointer(beginning, path.string());
-    if (!begins_as_json(beginning)) refuse(look_of(beginning));
+    if (!begins_as_json(beginning)) refuse(std::string(look_of(beginning)) + describe_cut(path));
   }
   return read_file(path, most_bytes);
 }

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/text.h"
+#include "base/text_table.h"
 
 namespace segue {
 
@@ -11,39 +16,16 @@ namespace {
 double flops_per_second(const Measurement& measurement) { return measurement.flops / measurement.timing.median; }
 double bytes_per_second(const Measurement& measurement) { return measurement.bytes / measurement.timing.median; }
 
-// Columns that some measurement fills.
-struct Columns {
-  bool bytes = false;
-  bool tokens = false;
-};
-
-Columns columns_of(const BenchReport& report) {
-  const auto moves_bytes = [](const Measurement& measurement) { return measurement.bytes > 0.0; };
-  const auto has_tokens = [](const Measurement& measurement) { return measurement.tokens > 0.0; };
-  return {.bytes = std::ranges::any_of(report.measurements, moves_bytes),
-          .tokens = std::ranges::any_of(report.measurements, has_tokens)};
-}
-
 std::string format_rate(const Measurement& measurement) {
   if (measurement.tokens <= 0.0) return "";
   const double rate = measurement.tokens / measurement.timing.median;
   return fmt::format("{:.{}f}", rate, rate < 10.0 ? 2 : 0);
 }
 
-std::string format_row(const Measurement& measurement, const Ceilings& ceilings, const Columns& columns) {
-  const Timing& timing = measurement.timing;
-  std::string row =
-      fmt::format("{:<22}{:>11.4f}{:>11.4f}{:>11.4f}{:>11.3f}{:>9.1f}%", measurement.name, timing.median * 1e3,
-                  timing.lowest * 1e3, timing.highest * 1e3, flops_per_second(measurement) / 1e12,
-                  100.0 * flops_per_second(measurement) / ceilings.flops_per_second);
-  if (measurement.bytes > 0.0) {
-    row += fmt::format("{:>11.2f}{:>10.1f}%", measurement.bytes / 1e6,
-                       100.0 * bytes_per_second(measurement) / ceilings.bytes_per_second);
-  } else if (columns.bytes && columns.tokens) {
-    row += fmt::format("{:>22}", "");
-  }
-  if (columns.tokens) row += fmt::format("{:>12}", format_rate(measurement));
-  return row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+// Of as many digits as tell two runs apart.
+std::string format_ms(double seconds) {
+  const double ms = 1e3 * seconds;
+  return fmt::format("{:.{}f}", ms, ms < 100.0 ? 4 : 2);
 }
 
 OrderedJson measurement_json(const Measurement& measurement, const Ceilings& ceilings) {
@@ -70,17 +52,32 @@ OrderedJson measurement_json(const Measurement& measurement, const Ceilings& cei
 
 std::string format_table(const BenchReport& report) {
   const Ceilings& ceilings = report.ceilings;
-  std::string text = fmt::format(
-      "{}\npeak {:.3f} TFLOP/s (a product of {} cubed), copies {:.1f} GB/s (read and written), both measured now\n\n",
-      report.title, ceilings.flops_per_second / 1e12, ceilings.product, ceilings.bytes_per_second / 1e9);
-  const Columns columns = columns_of(report);
-  text +=
-      fmt::format("{:<22}{:>11}{:>11}{:>11}{:>11}{:>10}", "", "ms, median", "lowest", "highest", "TFLOP/s", "of peak");
-  if (columns.bytes) text += fmt::format("{:>11}{:>11}", "MB moved", "of copies");
-  if (columns.tokens) text += fmt::format("{:>12}", "tokens/s");
-  text += '\n';
-  for (const Measurement& measurement : report.measurements) text += format_row(measurement, ceilings, columns);
-  return text;
+  const std::string peaks = fmt::format(
+      "peak {:.3f} TFLOP/s (a product of {} cubed), copies {:.1f} GB/s (read and written), both measured now",
+      ceilings.flops_per_second / 1e12, ceilings.product, ceilings.bytes_per_second / 1e9);
+  std::vector<TextColumn> columns;
+  const auto add = [&](const char* head, bool is_text, const std::function<std::string(const Measurement&)>& cell) {
+    TextColumn column{.head = head, .cells = {}, .is_text = is_text};
+    for (const Measurement& measurement : report.measurements) column.cells.push_back(cell(measurement));
+    const auto is_filled = [](const std::string& text) { return !text.empty(); };
+    if (std::ranges::any_of(column.cells, is_filled)) columns.push_back(std::move(column));
+  };
+  add("", true, [](const Measurement& of) { return of.name; });
+  add("ms, median", false, [](const Measurement& of) { return format_ms(of.timing.median); });
+  add("lowest", false, [](const Measurement& of) { return format_ms(of.timing.lowest); });
+  add("highest", false, [](const Measurement& of) { return format_ms(of.timing.highest); });
+  add("TFLOP/s", false, [](const Measurement& of) { return fmt::format("{:.3f}", flops_per_second(of) / 1e12); });
+  add("of peak", false, [&](const Measurement& of) {
+    return fmt::format("{:.1f}%", 100.0 * flops_per_second(of) / ceilings.flops_per_second);
+  });
+  add("tokens/s", false, format_rate);
+  add("MB moved", false,
+      [](const Measurement& of) { return of.bytes > 0.0 ? fmt::format("{:.2f}", of.bytes / 1e6) : ""; });
+  add("of copies", false, [&](const Measurement& of) {
+    return of.bytes > 0.0 ? fmt::format("{:.1f}%", 100.0 * bytes_per_second(of) / ceilings.bytes_per_second) : "";
+  });
+  return fmt::format("{}{}\n{}", wrapped(report.title, kTerminalColumns), wrapped(peaks, kTerminalColumns),
+                     text_table(columns));
 }
 
 OrderedJson to_json(const BenchReport& report, const OrderedJson& setting) {

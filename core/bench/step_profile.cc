@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/text.h"
+#include "base/text_table.h"
 
 namespace segue {
 
@@ -109,34 +114,50 @@ std::string as_words(std::string name) {
   return name;
 }
 
-std::string format_row(const ProfileRow& row, const StepProfile& profile, const Ceilings& ceilings) {
+// "93.1 GFLOP/s" of products, "4.2 GB/s   " of all else: numbers stand below one another.
+std::string format_rate(const ProfileRow& row) {
   const bool multiplies = row.flops > 0.0;
-  const double rate = (multiplies ? row.flops : row.bytes) / row.seconds / 1e9;
-  return fmt::format("{:<34}{:>7.0f}{:>11.3f}{:>9.1f}%{:>11.1f} {:<8}{:>8.1f}%\n", as_words(row.name + " " + row.pass),
-                     row.calls, 1e3 * row.seconds, 100.0 * row.seconds / profile.seconds, rate,
-                     multiplies ? "GFLOP/s" : "GB/s", 100.0 * row.share_of_roof(ceilings));
+  return fmt::format("{:.1f} {:<7}", (multiplies ? row.flops : row.bytes) / row.seconds / 1e9,
+                     multiplies ? "GFLOP/s" : "GB/s");
+}
+
+// Of the step alone, what stands elsewhere or is all of it.
+ProfileRow sum_of(std::string name, double seconds) {
+  return {.name = std::move(name), .pass = "", .seconds = seconds};
 }
 
 }  // namespace
 
 std::string format_profile(const StepProfile& profile, const Ceilings& ceilings) {
-  std::string text = fmt::format(
-      "\nWhere the time goes, in the faster half of the steps ({}). The roof of products is the peak. The roof of all\n"
-      "else is copying the bytes of activations or parameters that it goes through: above 100% where caches hold "
-      "them.\n"
-      "{}\n{:<34}{:>7}{:>11}{:>10}{:>20}{:>9}\n",
-      profile.steps,
-      profile.by_events
-          ? "Operations are queued one by one, not as a graph, so the time that the GPU waits for the host counts.\n"
-          : "",
-      "", "calls", "ms a step", "of step", "rate        ", "of roof");
-  for (const ProfileRow& row : profile.rows) text += format_row(row, profile, ceilings);
-  const auto add_sum = [&](const char* name, double seconds) {
-    text += fmt::format("{:<34}{:>7}{:>11.3f}{:>9.1f}%\n", name, "", 1e3 * seconds, 100.0 * seconds / profile.seconds);
+  std::string meaning = fmt::format(
+      "Where the time of a step goes, in the faster half of the steps ({}). The roof of products is the peak. The roof "
+      "of all "
+      "else is copying the bytes of activations or parameters that it goes through: above 100% where caches hold them.",
+      profile.steps);
+  if (profile.by_events)
+    meaning += " Operations are queued one by one, not as a graph, so the time that the GPU waits for the host counts.";
+  std::vector<ProfileRow> rows = profile.rows;
+  rows.push_back(sum_of("elsewhere", profile.elsewhere()));
+  rows.push_back(sum_of("step", profile.seconds));
+  std::vector<TextColumn> columns;
+  const auto add = [&](const char* head, bool is_text, const std::function<std::string(const ProfileRow&)>& cell) {
+    columns.push_back({.head = head, .cells = {}, .is_text = is_text});
+    for (const ProfileRow& row : rows) columns.back().cells.push_back(cell(row));
   };
-  add_sum("elsewhere", profile.elsewhere());
-  add_sum("step", profile.seconds);
-  return text;
+  const auto of_operations = [](const std::function<std::string(const ProfileRow&)>& cell) {
+    return [cell](const ProfileRow& row) { return row.calls > 0.0 ? cell(row) : ""; };
+  };
+  add("", true,
+      [](const ProfileRow& row) { return as_words(row.pass.empty() ? row.name : row.name + " " + row.pass); });
+  add("calls", false, of_operations([](const ProfileRow& row) { return fmt::format("{:.0f}", row.calls); }));
+  add("ms", false, [](const ProfileRow& row) { return fmt::format("{:.3f}", 1e3 * row.seconds); });
+  add("of step", false,
+      [&](const ProfileRow& row) { return fmt::format("{:.1f}%", 100.0 * row.seconds / profile.seconds); });
+  add("rate       ", false, of_operations(format_rate));
+  add("of roof", false, of_operations([&](const ProfileRow& row) {
+        return fmt::format("{:.1f}%", 100.0 * row.share_of_roof(ceilings));
+      }));
+  return fmt::format("\n{}\n{}", wrapped(meaning, kTerminalColumns), text_table(columns));
 }
 
 OrderedJson to_json(const StepProfile& profile, const Ceilings& ceilings) {

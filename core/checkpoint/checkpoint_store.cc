@@ -141,6 +141,8 @@ std::string none_of(size_t checkpoints) {
 }
 
 std::string choice_of(const CheckpointStore& store, int64_t taken, const fs::path& named) {
+  if (const std::string complaint = store.complaint_of_best(); !complaint.empty())
+    return fmt::format("{}; taking the newest checkpoint, of step {}", complaint, taken);
   const std::optional<int64_t> best = store.best();
   if (!best || *best == taken) return {};
   return fmt::format("taking the newest checkpoint, of step {}; the one with the best evaluation, of step {}, is {}",
@@ -280,6 +282,14 @@ std::optional<int64_t> CheckpointStore::best() const {
   return step && path_exists(path_of(*step)) ? step : std::nullopt;
 }
 
+std::string CheckpointStore::complaint_of_best() const {
+  std::error_code none;
+  const fs::path best = directory_ / kBestName;
+  if (!fs::is_regular_file(fs::symlink_status(best, none))) return {};
+  return fmt::format("{}: expected a link to the best checkpoint, found a file, as copies without links have it",
+                     best.string());
+}
+
 Checkpoint CheckpointStore::open(int64_t step) const {
   try {
     return Checkpoint(path_of(step));
@@ -307,12 +317,22 @@ void refuse_other_paths(const fs::path& path, const fs::path& real) {
                           found);
 }
 
+// Beside checkpoints, one of which it should lead to.
+void refuse_file_for_best(const fs::path& path, const fs::path& real) {
+  if (real.filename() != kBestName || steps_in(real.parent_path()).empty()) return;
+  const std::string complaint = CheckpointStore(real.parent_path()).complaint_of_best();
+  if (complaint.empty()) return;
+  throw CheckpointError("{}; name the checkpoint itself, such as {}", complaint,
+                        shell_word((path.parent_path() / step_name(steps_in(real.parent_path()).back())).string()));
+}
+
 }  // namespace
 
 ResolvedCheckpoint resolve_checkpoint(const fs::path& path) {
   std::error_code missing;
   const fs::path real = fs::canonical(path, missing);
   if (missing) throw CheckpointError("{}: expected a checkpoint: {}", path.string(), missing.message());
+  refuse_file_for_best(path, real);
   refuse_other_paths(path, real);
   if (const auto step = step_of_name(real.filename().string())) {
     return {CheckpointStore(real.parent_path()).open(*step), {}, {}};

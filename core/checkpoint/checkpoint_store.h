@@ -62,6 +62,7 @@ class CheckpointStore {
   std::vector<int64_t> list() const;  // steps in the order of their saves; only those with a readable manifest
   std::optional<int64_t> newest() const;
   std::optional<int64_t> best() const;
+  std::string complaint_of_best() const;  // what stands in place of the link and names no checkpoint; mostly empty
 
   // Verified. Throws CheckpointError naming the damage and, when there is one, the newest intact other checkpoint.
   Checkpoint open(int64_t step) const;

@@ -65,7 +65,7 @@ std::string_view header_of(const std::string& source, std::span<const std::byte>
                           length, kMaxHeaderBytes);
   }
   if (length > bytes.size() - kLengthBytes) {
-    throw CheckpointError("{}: states a header of {} bytes, found {} after the length", source, length,
+    throw CheckpointError("{}: states a header of {} bytes, found {} after the length: it is cut off", source, length,
                           bytes.size() - kLengthBytes);
   }
   return {reinterpret_cast<const char*>(bytes.data() + kLengthBytes), static_cast<size_t>(length)};
@@ -118,7 +118,7 @@ void check_extent(const Entry& entry, int64_t data_bytes) {
   }
 }
 
-Entry entry_from(const std::string& source, const std::string& name, const Json& value, int64_t data_bytes) {
+Entry entry_from(const std::string& source, const std::string& name, const Json& value) {
   Entry entry;
   entry.name = name;
   entry.where = fmt::format("{}: tensor {}", source, describe_json(name));
@@ -131,7 +131,6 @@ Entry entry_from(const std::string& source, const std::string& name, const Json&
   entry.shape = shape_from(stated.shape, entry.where);
   entry.begin = stated.data_offsets[0];
   entry.end = stated.data_offsets[1];
-  check_extent(entry, data_bytes);
   return entry;
 }
 
@@ -148,6 +147,15 @@ Metadata metadata_from(const std::string& source, const Json& value) {
     metadata[key] = text.get<std::string>();
   }
   return metadata;
+}
+
+// A file whose last tensors are missing.
+void check_whole(const std::string& source, const std::vector<Entry>& entries, size_t file_bytes, int64_t data_bytes) {
+  int64_t end = 0;
+  for (const Entry& entry : entries) end = std::max(end, entry.end);
+  if (end <= data_bytes) return;
+  throw CheckpointError("{}: is cut off: {} bytes of {}", source, file_bytes,
+                        static_cast<uint64_t>(file_bytes) + static_cast<uint64_t>(end - data_bytes));
 }
 
 // The tensors must tile the data: in order of their offsets each begins where the one before ended.
@@ -197,9 +205,11 @@ void SafetensorsFile::read(std::span<const std::byte> bytes) {
     if (name == kMetadataKey) {
       metadata_ = metadata_from(source_, value);
     } else {
-      entries.push_back(entry_from(source_, name, value, data_bytes));
+      entries.push_back(entry_from(source_, name, value));
     }
   }
+  check_whole(source_, entries, bytes.size(), data_bytes);
+  for (const Entry& entry : entries) check_extent(entry, data_bytes);
   check_tiling(source_, entries, data_bytes);
   for (const Entry& entry : entries) {
     ConstTensorView view{data.data() + entry.begin, entry.dtype, entry.shape};

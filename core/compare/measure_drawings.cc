@@ -54,6 +54,7 @@ report::Table table_of(const ComparisonResult& result, const PointSet& set, Meas
       of_seeds = text_of_seeds(*measure, units);
       segment = human_count(set.points[v]->tgt_len);
       memory = human_count(set.points[v]->mem_len);
+      if (v == 0) above = kBaseline;
       if (const std::optional<SeedDifference>& difference = measure->difference) {
         above = fmt::format("{}{}", difference->mean < 0.0 ? "" : "+",
                             value_text(difference->mean, difference->confidence95, units));

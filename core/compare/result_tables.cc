@@ -36,6 +36,14 @@ std::vector<PointSet> point_sets(const ComparisonResult& result) {
   return sets;
 }
 
+bool is_same_of_all(const PointSet& set, int64_t VariantPoint::*length) {
+  std::optional<int64_t> first;
+  return std::ranges::all_of(set.points, [&](const VariantPoint* point) {
+    if (point != nullptr && !first) first = point->*length;
+    return point == nullptr || point->*length == first;
+  });
+}
+
 std::string title_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
   const bool is_accuracy = kind == MeasureKind::kAccuracy;
   std::string title = is_accuracy ? "Right answers in %" : "Loss in " + units_of(result, kind).name;
@@ -43,14 +51,9 @@ std::string title_of(const ComparisonResult& result, const PointSet& set, Measur
   const auto is_measured = [](const VariantPoint* point) { return point != nullptr; };
   const auto first = std::ranges::find_if(set.points, is_measured);
   if (first == set.points.end()) return title;
-  const auto is_same = [&](const VariantPoint* point, auto length) {
-    return point == nullptr || point->*length == (*first)->*length;
-  };
-  const auto all_same = [&](auto length) {
-    return std::ranges::all_of(set.points, [&](const VariantPoint* point) { return is_same(point, length); });
-  };
-  if (all_same(&VariantPoint::tgt_len)) title += fmt::format(", segments of {}", human_count((*first)->tgt_len));
-  if (all_same(&VariantPoint::mem_len)) title += fmt::format(", memory {}", human_count((*first)->mem_len));
+  if (is_same_of_all(set, &VariantPoint::tgt_len))
+    title += fmt::format(", segments of {}", human_count((*first)->tgt_len));
+  if (is_same_of_all(set, &VariantPoint::mem_len)) title += fmt::format(", memory {}", human_count((*first)->mem_len));
   return title;
 }
 

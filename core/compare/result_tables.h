@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,12 @@ struct PointSet {
 
 // First that of each as it was trained, if there is one.
 std::vector<PointSet> point_sets(const ComparisonResult& result);
+
+// What a table says of the first variant, whose difference from itself would say nothing.
+inline constexpr const char* kBaseline = "baseline";
+
+// Whether it is the same of all variants that have it.
+bool is_same_of_all(const PointSet& set, int64_t VariantPoint::*length);
 
 // The title of a table of it: "Loss in bits/byte, each as it was trained", "Right answers in %, memory 24".
 std::string title_of(const ComparisonResult& result, const PointSet& set, MeasureKind kind);

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "core/compare/compared_answers.h"
 #include "core/compare/result_tables.h"
 #include "core/evaluation/loss_units.h"
@@ -106,92 +108,132 @@ std::string plus_minus(double value, const std::optional<double>& spread, const 
   return text;
 }
 
-// "±" is one column and two bytes.
-std::string padded(const std::string& text, size_t width) {
-  const auto bytes = static_cast<size_t>(std::ranges::count(text, '\xC2'));
-  const size_t columns = text.size() - bytes;
-  return columns < width ? text + std::string(width - columns, ' ') : text;
+using VariantCell = std::function<std::string(size_t variant)>;
+
+// A column of a table with a row for every variant.
+TextColumn column_of(const ComparisonResult& result, const std::string& head, const VariantCell& cell,
+                     bool is_text = false) {
+  TextColumn column{.head = head, .cells = {}, .is_text = is_text};
+  for (size_t v = 0; v < result.variants.size(); ++v) column.cells.push_back(cell(v));
+  return column;
 }
 
-size_t name_width(const ComparisonResult& result) {
-  size_t width = std::string_view("variant").size();
-  for (const ComparedVariant& variant : result.variants) width = std::max(width, variant.name.size());
-  return width + 2;
+TextColumn names_of(const ComparisonResult& result) {
+  return column_of(
+      result, "variant", [&](size_t v) { return result.variants[v].name; }, true);
+}
+
+// What is said of a variant beside its numbers.
+std::string remark_on(const ComparisonResult& result, const VariantMeasure* measure, size_t v,
+                      const MeasureUnits& units) {
+  const std::string diverged = divergence_of(result, result.variants[v]);
+  if (measure == nullptr || !measure->difference) return diverged;
+  return verdict_of(*measure->difference, units) + (diverged.empty() ? "" : "; ") + diverged;
+}
+
+// Nothing where the title of the table says the length of all.
+void add_length(std::vector<TextColumn>& columns, const ComparisonResult& result, const PointSet& set, const char* head,
+                int64_t VariantPoint::*length) {
+  if (set.title.empty() && is_same_of_all(set, length)) return;
+  columns.push_back(column_of(
+      result, head, [&](size_t v) { return set.points[v] == nullptr ? "" : human_count(set.points[v]->*length); }));
 }
 
 std::string describe_set(const ComparisonResult& result, const PointSet& set, MeasureKind kind) {
-  const size_t name = name_width(result);
   const MeasureUnits units = units_of(result, kind);
-  std::string text = "\n" + title_of(result, set, kind);
-  text += fmt::format("\n{:<{}}{:>8}{:>8}  {:<18}{:<20}{:<8}\n", "variant", name, "tgt_len", "mem_len", units.name,
-                      "above " + result.variants.front().name, "p");
-  for (size_t v = 0; v < result.variants.size(); ++v) {
-    const ComparedVariant& variant = result.variants[v];
-    const std::string diverged = divergence_of(result, variant);
-    const VariantMeasure* measure = set.find(v, kind);
-    if (measure == nullptr) {
-      text += fmt::format("{:<{}}{:>8}{:>8}  {}\n", variant.name, name, "", "", diverged);
-      continue;
-    }
-    text += fmt::format("{:<{}}{:>8}{:>8}  {}", variant.name, name, set.points[v]->tgt_len, set.points[v]->mem_len,
-                        padded(plus_minus(measure->mean(), measure->confidence95(), units, false), 18));
-    const std::optional<SeedDifference>& difference = measure->difference;
-    if (difference) {
-      const std::optional<double>& p = difference->p_adjusted;
-      text += fmt::format("{}{:<8}{}", padded(plus_minus(difference->mean, difference->confidence95, units, true), 20),
-                          p ? p_in_table(*p) : "", verdict_of(*difference, units));
-    }
-    if (!diverged.empty()) text += (difference ? "; " : "") + diverged;
-    if (result.seeds.size() > 1) text += fmt::format("  ({})", text_of_seeds(*measure, units));
-    text += '\n';
-  }
-  return text;
+  const auto cell = [&](const std::function<std::string(const VariantMeasure&)>& text) {
+    return [&set, kind, text](size_t v) {
+      const VariantMeasure* const measure = set.find(v, kind);
+      return measure == nullptr ? "" : text(*measure);
+    };
+  };
+  std::vector<TextColumn> columns{names_of(result)};
+  columns.push_back(column_of(result, units.name, cell([&](const VariantMeasure& measure) {
+                                return plus_minus(measure.mean(), measure.confidence95(), units, false);
+                              }),
+                              true));
+  columns.push_back(column_of(
+      result, "above baseline",
+      [&](size_t v) {
+        const VariantMeasure* const measure = set.find(v, kind);
+        if (measure == nullptr) return std::string();
+        if (v == 0) return std::string(kBaseline);
+        const std::optional<SeedDifference>& difference = measure->difference;
+        return difference ? plus_minus(difference->mean, difference->confidence95, units, true) : "";
+      },
+      true));
+  columns.push_back(column_of(result, "p", cell([](const VariantMeasure& measure) {
+                                return measure.difference && measure.difference->p_adjusted
+                                           ? p_in_table(*measure.difference->p_adjusted)
+                                           : "";
+                              })));
+  columns.push_back(column_of(
+      result, "", [&](size_t v) { return remark_on(result, set.find(v, kind), v, units); }, true));
+  add_length(columns, result, set, "tgt_len", &VariantPoint::tgt_len);
+  add_length(columns, result, set, "mem_len", &VariantPoint::mem_len);
+  for (size_t s = 0; result.seeds.size() > 1 && s < result.seeds.size(); ++s)
+    columns.push_back(column_of(result, fmt::format("seed {}", result.seeds[s]), cell([&](const VariantMeasure& of) {
+                                  const std::optional<double>& value = of.of_seeds[s];
+                                  return value ? fmt::format("{:.{}f}", *value * units.scale, units.decimals) : "";
+                                })));
+  return fmt::format("\n{}\n{}", title_of(result, set, kind), text_table(columns));
 }
 
 std::string describe_costs(const ComparisonResult& result) {
-  const size_t name = name_width(result);
-  std::string text =
-      fmt::format("\n{}\n{:<{}}{:>12}{:>9}{:>12}{:>10}{:>14}{:>14}{:>14}{:>12}{:>12}\n", kCostsTitle, "variant", name,
-                  "parameters", "steps", "tokens", "FLOP", "time", "train tok/s", "eval tok/s", "stream", "process");
-  for (const ComparedVariant& variant : result.variants) {
-    const VariantCost& cost = variant.cost;
-    const auto measured = [&](const std::string& value) { return variant.runs.empty() ? "" : value; };
-    text += fmt::format(
-        "{:<{}}{:>12}{:>9}{:>12}{:>10.3g}{:>14}{:>14}{:>14}{:>12}{:>12}\n", variant.name, name,
-        human_count(cost.parameters), human_count(cost.steps), measured(human_count(static_cast<int64_t>(cost.tokens))),
-        cost.flops, measured(human_duration(cost.seconds)), measured(fmt::format("{:.0f}", cost.trained_per_second)),
-        measured(fmt::format("{:.0f}", cost.evaluated_per_second)), human_bytes(cost.memory_bytes),
-        cost.peak_bytes ? human_bytes(*cost.peak_bytes) : "");
-  }
-  return text;
+  std::vector<TextColumn> columns{names_of(result)};
+  const auto add = [&](const char* head, const std::function<std::string(const VariantCost&)>& cell) {
+    columns.push_back(column_of(result, head, [&](size_t v) { return cell(result.variants[v].cost); }));
+  };
+  const auto add_measured = [&](const char* head, const std::function<std::string(const VariantCost&)>& cell) {
+    columns.push_back(column_of(
+        result, head, [&](size_t v) { return result.variants[v].runs.empty() ? "" : cell(result.variants[v].cost); }));
+  };
+  add("parameters", [](const VariantCost& cost) { return human_count(cost.parameters); });
+  add("steps", [](const VariantCost& cost) { return human_count(cost.steps); });
+  add_measured("tokens", [](const VariantCost& cost) { return human_count(static_cast<int64_t>(cost.tokens)); });
+  add("FLOP", [](const VariantCost& cost) { return fmt::format("{:.3g}", cost.flops); });
+  add_measured("time", [](const VariantCost& cost) { return human_duration(cost.seconds); });
+  add_measured("train tok/s", [](const VariantCost& cost) { return fmt::format("{:.0f}", cost.trained_per_second); });
+  add_measured("eval tok/s", [](const VariantCost& cost) { return fmt::format("{:.0f}", cost.evaluated_per_second); });
+  add("stream", [](const VariantCost& cost) { return human_bytes(cost.memory_bytes); });
+  add("process", [](const VariantCost& cost) { return cost.peak_bytes ? human_bytes(*cost.peak_bytes) : ""; });
+  return fmt::format("\n{}\n{}", kCostsTitle, text_table(columns));
+}
+
+// What a rate that was tried found: "0.003: 1.2345".
+std::string tried_text(const ComparisonResult& result, const SweptRate::Tried& tried) {
+  const MeasureKind kind = chosen_by(result);
+  const std::optional<double> found = found_at(result, tried, kind);
+  return found ? fmt::format("{}: {:.{}f}", tried.learning_rate, *found, units_of(result, kind).decimals)
+               : fmt::format("{}: diverged", tried.learning_rate);
 }
 
 std::string describe_rates(const ComparisonResult& result) {
   if (!result.variants.front().rate) return "";
-  const size_t name = name_width(result);
-  std::string text =
-      fmt::format("\n{}\n{:<{}}{:>14}{:>10}  tried\n", rates_title(result), "variant", name, "learning rate", "FLOP");
-  for (const ComparedVariant& variant : result.variants) {
-    text +=
-        fmt::format("{:<{}}{:>14}{:>10.3g}  ", variant.name, name, variant.rate->learning_rate(), variant.rate->flops);
-    for (const SweptRate::Tried& one : variant.rate->tried) {
-      const std::optional<double> found = found_at(result, one, chosen_by(result));
-      const int decimals = units_of(result, chosen_by(result)).decimals;
-      text += found ? fmt::format("{}: {:.{}f}  ", one.learning_rate, *found, decimals)
-                    : fmt::format("{}: diverged  ", one.learning_rate);
-    }
-    const bool tells_end = variant.rate->tells_ends() && variant.rate->is_at_end();
-    text += tells_end ? "the end of what was tried: a better one may lie beyond\n" : "\n";
-  }
-  return result.variants.front().rate->tells_ends()
-             ? text
-             : text + "Of two rates each is an end: better ones may lie beyond.\n";
+  const auto rate_of = [&](size_t v) -> const SweptRate& { return *result.variants[v].rate; };
+  std::vector<TextColumn> columns{names_of(result)};
+  size_t tried = 0;
+  for (size_t v = 0; v < result.variants.size(); ++v) tried = std::max(tried, rate_of(v).tried.size());
+  for (size_t i = 0; i < tried; ++i)
+    columns.push_back(column_of(
+        result, i == 0 ? "tried" : "",
+        [&](size_t v) { return i < rate_of(v).tried.size() ? tried_text(result, rate_of(v).tried[i]) : ""; }, true));
+  columns.push_back(column_of(result, "best", [&](size_t v) { return fmt::format("{}", rate_of(v).learning_rate()); }));
+  columns.push_back(column_of(result, "FLOP", [&](size_t v) { return fmt::format("{:.3g}", rate_of(v).flops); }));
+  std::vector<std::string> at_end;
+  for (size_t v = 0; v < result.variants.size(); ++v)
+    if (rate_of(v).tells_ends() && rate_of(v).is_at_end()) at_end.push_back(result.variants[v].name);
+  std::string ends;
+  if (!at_end.empty())
+    ends =
+        fmt::format("Best at the end of what was tried, so a better one may lie beyond: {}.", fmt::join(at_end, ", "));
+  if (!rate_of(0).tells_ends()) ends = "Of two rates each is an end: better ones may lie beyond.";
+  return fmt::format("\n{}\n{}{}", rates_title(result), text_table(columns), wrapped(ends, kTerminalColumns));
 }
 
 constexpr const char* kMeaning =
     "\xC2\xB1 is half of a 95 % interval: that of a mean is of the text, that of a difference of other text of this "
-    "kind, which is paired, and of other seeds. p is adjusted for the number of variants in a table (Holm). In "
-    "brackets: each seed.";
+    "kind, which is paired, and of other seeds. p is adjusted for the number of variants in a table (Holm).";
 constexpr const char* kMeaningOfOneSeed =
     "\xC2\xB1 is half of a 95 % interval, of the text alone: one seed says nothing of how others would differ. p is "
     "adjusted for the number of variants in a table (Holm).";
@@ -202,11 +244,10 @@ constexpr const char* kMeaningOfDiverged =
 
 // What the tables mean, a paragraph each.
 std::string footnotes(const ComparisonResult& result) {
-  constexpr int64_t kColumns = 80;
   const auto has_diverged = [](const ComparedVariant& variant) { return !variant.diverged.empty(); };
-  std::string text = "\n" + wrapped(result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning, kColumns);
-  text += wrapped(kMeaningOfCosts, kColumns);
-  if (std::ranges::any_of(result.variants, has_diverged)) text += wrapped(kMeaningOfDiverged, kColumns);
+  std::string text = "\n" + wrapped(result.seeds.size() == 1 ? kMeaningOfOneSeed : kMeaning, kTerminalColumns);
+  text += wrapped(kMeaningOfCosts, kTerminalColumns);
+  if (std::ranges::any_of(result.variants, has_diverged)) text += wrapped(kMeaningOfDiverged, kTerminalColumns);
   return text;
 }
 
@@ -249,12 +290,13 @@ std::string describe_result(const ComparisonResult& result) {
   std::string text = fmt::format("{} of {} runs are measured", result.measured_runs, result.runs);
   if (result.diverged_runs > 0) text += fmt::format(", {} diverged", result.diverged_runs);
   if (!result.set.empty()) text += fmt::format("; with {}", fmt::join(result.set, ", "));
-  if (result.variants.empty()) return text + "; no seed of every variant yet\n";
+  if (result.variants.empty()) return wrapped(text + "; no seed of every variant yet", kTerminalColumns);
   text += fmt::format("; compared: {} variants from seed{} {}", result.variants.size(),
                       result.seeds.size() == 1 ? "" : "s", fmt::join(result.seeds, ", "));
-  if (result.points() == 0) return text + ", all of which diverged\n" + describe_rates(result);
-  text += fmt::format(", by {} tokens of split {}, the same of all{}\n", human_count(result.tokens), result.split,
+  if (result.points() == 0) return wrapped(text + ", all of which diverged", kTerminalColumns) + describe_rates(result);
+  text += fmt::format(", by {} tokens of split {}, the same of all{}", human_count(result.tokens), result.split,
                       unknown_of_them(result.unknown));
+  text = wrapped(text, kTerminalColumns);
   for (const MeasureKind kind : result.measures())
     for (const PointSet& set : point_sets(result)) text += describe_set(result, set, kind);
   return text + describe_costs(result) + describe_rates(result) + footnotes(result);

@@ -8,6 +8,7 @@
 
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "core/config/kind_requirements.h"
 #include "core/config/layers.h"
 #include "core/memory/memory.h"
@@ -110,9 +111,10 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
     tokens += fmt::format(", {}", memory);
   if (use.global_tokens > 0) tokens += ", " + counted(use.global_tokens, "global token");
   if (state_layers(model) > 0) tokens += ", states of " + counted(state_layers(model), "layer");
-  text += fmt::format("\n{:<38} {} ({}, segment {}, memory {}{})\n", "reach",
-                      needs.reach ? counted(*needs.reach, "token") + " back" : "without limit",
-                      counted(model.n_layer, "layer"), lengths.tgt_len, use.mem_len, tokens);
+  const std::string reach = needs.reach ? counted(*needs.reach, "token") + " back" : "without limit";
+  const std::string lengths_text =
+      fmt::format("{}, segment {}, memory {}{}", counted(model.n_layer, "layer"), lengths.tgt_len, use.mem_len, tokens);
+  text += fmt::format("\n{}", explained("reach", fmt::format("{} ({})", reach, lengths_text)));
   text += fmt::format("{:<38} {:.3f} MFLOP forward, {:.3f} training\n", "per token", needs.forward_flops / kMega,
                       needs.training_flops / kMega);
   text +=

@@ -13,8 +13,6 @@ namespace segue {
 
 namespace {
 
-constexpr int kAgeWidth = 9;
-
 OrderedJson or_null(const std::optional<double>& value) { return value ? OrderedJson(*value) : OrderedJson(); }
 
 // Of the text of these very tokens; nothing where it is not known.
@@ -364,6 +362,22 @@ std::string ages_text(const OrderedJson& share) {
                                       : fmt::format("{}-{}", share["from"].dump(), share["to"].dump());
 }
 
+std::string attention_table(const OrderedJson& layers) {
+  std::vector<TextColumn> columns{{.head = "layer", .cells = {}, .is_text = true}};
+  for (size_t layer = 0; layer < layers.size(); ++layer) columns.front().cells.push_back(std::to_string(layer));
+  const auto add = [&](const std::string& head, const std::function<double(const OrderedJson&)>& share) {
+    columns.push_back({.head = head, .cells = {}});
+    for (const OrderedJson& layer : layers) columns.back().cells.push_back(fmt::format("{:.2f}", 100.0 * share(layer)));
+  };
+  const auto memory = [](const OrderedJson& layer) { return layer["memory"].get<double>(); };
+  add("segment", [&](const OrderedJson& layer) { return 1.0 - memory(layer); });
+  add("memory", memory);
+  const OrderedJson& ages = layers[0]["by_age"];
+  for (size_t i = 0; i < ages.size(); ++i)
+    add(ages_text(ages[i]), [i](const OrderedJson& layer) { return layer["by_age"][i]["share"].get<double>(); });
+  return text_table(columns);
+}
+
 std::string describe_attention(const OrderedJson& results) {
   std::string text;
   for (const OrderedJson& result : results) {
@@ -373,19 +387,8 @@ std::string describe_attention(const OrderedJson& results) {
                           result["mem_len"].dump(), result["tgt_len"].dump());
       continue;
     }
-    text += fmt::format("\nAttention, %, mem_len {}, tgt_len {}: by rows back from the segment\n{:<8}{:>8}{:>8}",
-                        result["mem_len"].dump(), result["tgt_len"].dump(), "layer", "segment", "memory");
-    for (const OrderedJson& share : result["attention"][0]["by_age"])
-      text += fmt::format(" {:>{}}", ages_text(share), kAgeWidth);
-    text += '\n';
-    for (size_t layer = 0; layer < result["attention"].size(); ++layer) {
-      const OrderedJson& of = result["attention"][layer];
-      const auto memory = of["memory"].get<double>();
-      text += fmt::format("{:<8}{:>8.2f}{:>8.2f}", layer, 100.0 * (1.0 - memory), 100.0 * memory);
-      for (const OrderedJson& share : of["by_age"])
-        text += fmt::format(" {:>{}.2f}", 100.0 * share["share"].get<double>(), kAgeWidth);
-      text += '\n';
-    }
+    text += fmt::format("\nAttention, %, mem_len {}, tgt_len {}: by rows back from the segment\n{}",
+                        result["mem_len"].dump(), result["tgt_len"].dump(), attention_table(result["attention"]));
   }
   return text;
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "core/evaluation/loss_statistics.h"
 #include "core/evaluation/loss_units.h"
 #include "core/evaluation/paired_losses.h"
@@ -114,14 +116,22 @@ Bits unit_of_bits(const OrderedJson& comparison) {
 }
 
 std::string describe_evaluations(const OrderedJson& comparison, const Bits& bits) {
-  std::string text = fmt::format("\n       {:<20} {:>8} {:>8}  {}\n", bits.name, "mem_len", "tgt_len", "checkpoint");
-  for (const OrderedJson& line : comparison["evaluations"]) {
+  std::vector<TextColumn> columns;
+  const auto add = [&](const std::string& head, bool is_text,
+                       const std::function<std::string(const OrderedJson&)>& text) {
+    columns.push_back({.head = head, .cells = {}, .is_text = is_text});
+    for (const OrderedJson& line : comparison["evaluations"]) columns.back().cells.push_back(text(line));
+  };
+  const auto of = [](const char* key) { return [key](const OrderedJson& line) { return cell(line, key); }; };
+  add("     ", true, of("name"));
+  add(bits.name, true, [&](const OrderedJson& line) { return bits.of(line, false); });
+  add("mem_len", false, of("mem_len"));
+  add("tgt_len", false, of("tgt_len"));
+  add("checkpoint", true, [](const OrderedJson& line) {
     const std::string checkpoint = cell(line, "checkpoint");
-    text +=
-        fmt::format("{:<6} {:<20} {:>8} {:>8}  {}\n", cell(line, "name"), bits.of(line, false), cell(line, "mem_len"),
-                    cell(line, "tgt_len"), checkpoint.empty() ? cell(line, "file") : checkpoint);
-  }
-  return text;
+    return checkpoint.empty() ? cell(line, "file") : checkpoint;
+  });
+  return fmt::format("\n{}", text_table(columns));
 }
 
 std::string verdict_of(const OrderedJson& difference) {
@@ -173,7 +183,6 @@ std::string describe_right_answers(const OrderedJson& comparison) {
 constexpr const char* kMeaning =
     "± is half of a 95 % interval. For a difference it is narrow, since both read the same text. It covers the choice "
     "of text, not of the seed: models of other seeds may differ by more.";
-constexpr int64_t kColumns = 80;
 
 }  // namespace
 
@@ -220,7 +229,7 @@ std::string describe_paired_differences(const OrderedJson& comparison) {
   return fmt::format("{} tokens{}, the same of all{}\n", human_count(tokens), split.empty() ? "" : " of split " + split,
                      unknown_of_them(unknown)) +
          describe_evaluations(comparison, bits) + describe_differences(comparison, bits) +
-         describe_right_answers(comparison) + "\n" + wrapped(kMeaning, kColumns);
+         describe_right_answers(comparison) + "\n" + wrapped(kMeaning, kTerminalColumns);
 }
 
 }  // namespace segue

@@ -264,7 +264,11 @@ Evaluation read_evaluation(const std::filesystem::path& path) {
                         .trained_tgt_len = trained.at("tgt_len").integer(),
                         .results = {},
                         .sample = {}};
-  for (const JsonNode& result : document.at("results").elements()) evaluation.results.push_back(read_result(result));
+  const std::optional<int64_t> baseline = document.find_integer("baseline");
+  for (const JsonNode& result : document.at("results").elements()) {
+    evaluation.results.push_back(read_result(result));
+    evaluation.results.back().is_baseline = baseline == std::ssize(evaluation.results) - 1;
+  }
   read_sample(document, evaluation);
   return evaluation;
 }

@@ -96,6 +96,7 @@ struct EvaluatedLength {
   double confidence95 = 0.0;
   std::optional<double> bits95 = {};             // likewise in bits per byte
   std::optional<double> difference_bits95 = {};  // likewise of the difference
+  bool is_baseline = false;                      // from which the differences of all results are
   std::optional<double> difference95 = {};       // of what it is above the baseline, at the same tokens
   std::optional<double> bits_per_byte = {};
   double tokens_per_second = 0.0;            // 0: not stated

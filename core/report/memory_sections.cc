@@ -117,8 +117,9 @@ Series series_of(const LengthCurve& curve, LengthOf length, const LossUnit& unit
         {.x = static_cast<double>(length(result)),
          .y = value,
          .spread = spread,
-         .title = fmt::format("{}\nmemory {}, segment {}\n{} \xC2\xB1 {}", curve.name, result.mem_len, result.tgt_len,
-                              unit.text(value), significant(spread, 2))});
+         .title = fmt::format("{}\nmemory {}, segment {}\n{}{}", curve.name, result.mem_len, result.tgt_len,
+                              unit.text(value),
+                              result.is_baseline ? ", the baseline" : " \xC2\xB1 " + significant(spread, 2))});
   }
   return series;
 }

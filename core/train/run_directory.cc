@@ -10,8 +10,26 @@
 namespace segue {
 
 void RunDirectory::lock() {
+  const bool is_new = !path_exists(path_);
   make_directories(path_ / "checkpoints");
   lock_ = std::make_unique<DirectoryLock>(path_);
+  is_made_here_ = is_new;
+}
+
+bool RunDirectory::remove_unused() try {
+  namespace fs = std::filesystem;
+  if (!is_made_here_ || !checkpoints().is_empty()) return false;
+  if (path_exists(metrics()) && !read_file(metrics()).empty()) return false;
+  check_lock();
+  is_made_here_ = false;
+  // The lock goes last, and directories only when they are empty: nothing of anybody else is lost.
+  std::error_code kept;
+  for (const fs::path& file : {config(), metrics(), path_ / kSessionsFile, path_ / "report.html", path_ / "checkpoints",
+                               path_ / "lock", path_})
+    fs::remove(file, kept);
+  return !path_exists(path_);
+} catch (const FileError&) {  // it is another's now, or cannot be read
+  return false;
 }
 
 void RunDirectory::check_lock() const {

@@ -30,6 +30,10 @@ class RunDirectory {
   // FileError when another one has taken the directory over.
   void check_lock() const;
 
+  // Takes away what this object has made, if the directory was not there before lock() and no step of training is
+  // written in it. Says whether the directory is gone.
+  bool remove_unused();
+
   // Throws UsageError when the directory is that of something else, with which a run would be mixed.
   void check_own() const;
 
@@ -57,6 +61,7 @@ class RunDirectory {
  private:
   std::filesystem::path path_;
   std::unique_ptr<DirectoryLock> lock_;
+  bool is_made_here_ = false;
 };
 
 }  // namespace segue

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "core/attention/visibility.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
@@ -215,8 +216,10 @@ void run_head(const HeadOptions& options) {
                   {"scratch_bytes", bench.scratch_bytes},
                   {"logits_bytes", bench.logits_bytes}});
   report(options, result, setting);
-  fmt::print("\nTargets by cluster: {}. Scratch: {}; the logits of all tokens and words would take {}.\n",
-             fmt::join(bench.cluster_tokens, " "), human_bytes(bench.scratch_bytes), human_bytes(bench.logits_bytes));
+  const std::string meaning = fmt::format(
+      "Targets by cluster: {}. Scratch: {}; the logits of all tokens and words would take {}.",
+      fmt::join(bench.cluster_tokens, " "), human_bytes(bench.scratch_bytes), human_bytes(bench.logits_bytes));
+  fmt::print("\n{}", wrapped(meaning, kTerminalColumns));
 }
 
 // The model that is stepped.

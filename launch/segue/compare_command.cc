@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <map>
 #include <random>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include "base/file.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "core/compare/compared_runs.h"
 #include "core/compare/comparison.h"
 #include "core/compare/comparison_page.h"
@@ -181,46 +183,66 @@ std::string name_in_table(const ComparedRun& run) {
   return run.timed ? fmt::format("{}@{}", run.variant, *run.timed + 1) : run.variant;
 }
 
-size_t width_of_names(const Plan& plan) {
-  size_t width = std::string_view("variant").size();
-  for (const auto* runs : {&plan.timings, &plan.sweep, &plan.runs})
-    for (const ComparedRun& run : *runs) width = std::max(width, name_in_table(run).size());
-  return width;
-}
-
-std::string described(const Plan& plan, const ComparedRun& run, size_t number, size_t width, const std::string& state) {
-  const TrainingConfig& training = run.config.training;
-  std::string rate = run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
-  if (plan.sweep.empty() || run.timed) rate = fmt::format("{}", run.config.optimizer.lr);
-  return fmt::format("{:>4}  {:<{}}{:>6}{:>10}{:>10}{:>12}{:>10.3g}  {}\n", number, name_in_table(run), width, run.seed,
-                     rate, plan.is_timed() || run.timed ? human_count(training.max_step) : "timed",
-                     human_count(training.batch_size * last_lengths(run.config).tokens()),
-                     flops_of_steps(run.config, plan.vocab_size, training.max_step), state);
-}
-
 std::string state_of(const Plan& plan, const ComparedRun& run, std::string_view evaluation) {
   if (has_diverged(plan.directory, run)) return "diverged";
   return is_measured(plan.directory, run, evaluation) ? "done" : "";
+}
+
+// A run in the table of all, with what is known of it.
+struct ListedRun {
+  const ComparedRun& run;
+  std::string state;  // "done", "diverged", or none
+};
+
+std::vector<ListedRun> listed(const Plan& plan) {
+  std::vector<ListedRun> runs;
+  for (const ComparedRun& run : plan.timings) runs.push_back({run, is_timed(plan.directory, run) ? "done" : ""});
+  for (const ComparedRun& run : plan.sweep) runs.push_back({run, state_of(plan, run, kSweptEvaluation)});
+  for (const ComparedRun& run : plan.runs)
+    runs.push_back({run, plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : ""});
+  return runs;
+}
+
+std::string rate_in_table(const Plan& plan, const ComparedRun& run) {
+  if (plan.sweep.empty() || run.timed) return fmt::format("{}", run.config.optimizer.lr);
+  return run.learning_rate ? fmt::format("{}", *run.learning_rate) : "swept";
+}
+
+std::string table_of(const Plan& plan) {
+  const std::vector<ListedRun> runs = listed(plan);
+  TextColumn numbers{.head = "run", .cells = {}};
+  for (size_t i = 1; i <= runs.size(); ++i) numbers.cells.push_back(std::to_string(i));
+  std::vector<TextColumn> columns{std::move(numbers)};
+  const auto add = [&](const char* head, bool is_text, const std::function<std::string(const ComparedRun&)>& cell) {
+    columns.push_back({.head = head, .cells = {}, .is_text = is_text});
+    for (const ListedRun& each : runs) columns.back().cells.push_back(cell(each.run));
+  };
+  add("variant", true, name_in_table);
+  add("seed", false, [](const ComparedRun& run) { return std::to_string(run.seed); });
+  add("rate", false, [&](const ComparedRun& run) { return rate_in_table(plan, run); });
+  add("steps", false, [&](const ComparedRun& run) {
+    return plan.is_timed() || run.timed ? human_count(run.config.training.max_step) : "timed";
+  });
+  add("tokens/step", false, [](const ComparedRun& run) {
+    return human_count(run.config.training.batch_size * last_lengths(run.config).tokens());
+  });
+  add("FLOP", false, [&](const ComparedRun& run) {
+    return fmt::format("{:.3g}", flops_of_steps(run.config, plan.vocab_size, run.config.training.max_step));
+  });
+  columns.push_back({.head = "", .cells = {}, .is_text = true});
+  for (const ListedRun& each : runs) columns.back().cells.push_back(each.state);
+  return text_table(columns);
 }
 
 std::string described(const Plan& plan) {
   std::string before =
       plan.timings.empty() ? "" : fmt::format("{} short runs to time steps, then ", plan.timings.size());
   if (!plan.sweep.empty()) before += fmt::format("{} runs to find learning rates, then ", plan.sweep.size());
-  const size_t width = width_of_names(plan);
-  std::string text =
-      fmt::format("{}{} runs of {} variants, {:.4g} {} each\n\n{:>4}  {:<{}}{:>6}{:>10}{:>10}{:>12}{:>10}\n", before,
-                  plan.runs.size(), plan.comparison.variants.size(), plan.comparison.budget.amount,
-                  name_of_choice(plan.comparison.budget.kind), "run", "variant", width, "seed", "rate", "steps",
-                  "tokens/step", "FLOP");
-  size_t number = 0;
-  for (const ComparedRun& run : plan.timings)
-    text += described(plan, run, ++number, width, is_timed(plan.directory, run) ? "done" : "");
-  for (const ComparedRun& run : plan.sweep)
-    text += described(plan, run, ++number, width, state_of(plan, run, kSweptEvaluation));
-  for (const ComparedRun& run : plan.runs)
-    text += described(plan, run, ++number, width, plan.is_swept() ? state_of(plan, run, kComparedEvaluation) : "");
-  return text + fmt::format("\n{}\n", describe(planned_total(plan, plan, plan.is_timed(), plan.directory)));
+  const std::string heading =
+      fmt::format("{}{} runs of {} variants, {:.4g} {} each", before, plan.runs.size(), plan.comparison.variants.size(),
+                  plan.comparison.budget.amount, name_of_choice(plan.comparison.budget.kind));
+  return fmt::format("{}\n{}\n{}\n", wrapped(heading, kTerminalColumns), table_of(plan),
+                     describe(planned_total(plan, plan, plan.is_timed(), plan.directory)));
 }
 
 // {"format": "segue-comparison-plan", "version": 1, "output", "budget", "runs": [{"run": its number, "name", "kind":

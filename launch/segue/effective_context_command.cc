@@ -9,6 +9,7 @@
 #include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text_table.h"
 #include "core/evaluation/effective_context.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -50,20 +51,19 @@ std::vector<ContextFiles> models_of(const ModelWords& words_of_models) {
 }
 
 void print(const OrderedJson& comparison) {
-  fmt::print("{:<20}", "share of hard tokens");
-  for (const OrderedJson& ratio : comparison["ratios"]) fmt::print(" {:>8}", ratio.dump());
-  fmt::print("\n");
+  std::vector<TextColumn> columns{{.head = "share of hard tokens", .cells = {}, .is_text = true}};
+  for (const OrderedJson& ratio : comparison["ratios"]) columns.push_back({.head = ratio.dump(), .cells = {}});
   bool open = false;
   for (const OrderedJson& model : comparison["models"]) {
-    fmt::print("{:<20}", model["name"].get<std::string>());
-    for (const OrderedJson& curve : model["curves"]) {
+    columns.front().cells.push_back(model["name"].get<std::string>());
+    for (size_t i = 0; i < model["curves"].size(); ++i) {
+      const OrderedJson& curve = model["curves"][i];
       const bool ends = curve["ends_within"].get<bool>();
-      fmt::print(" {:>8}", fmt::format("{}{}", ends ? "" : ">= ", curve["effective_context"].get<int64_t>()));
+      columns[i + 1].cells.push_back(fmt::format("{}{}", ends ? "" : ">= ", curve["effective_context"].get<int64_t>()));
       open = open || !ends;
     }
-    fmt::print("\n");
   }
-  fmt::print("{} tokens compared\n", comparison["tokens"].get<int64_t>());
+  fmt::print("{}{} tokens compared\n", text_table(columns), comparison["tokens"].get<int64_t>());
   if (open) fmt::print(">=: the longest context there is still helps\n");
 }
 

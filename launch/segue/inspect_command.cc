@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "core/attention/adaptive_span.h"
 #include "core/checkpoint/checkpoint_store.h"
 #include "core/checkpoint/made_by.h"
@@ -248,11 +249,11 @@ void inspect_checkpoint(const InspectOptions& options) {
              stored.vocab_size, stored.tokenizer.empty() ? "" : ", tokenizer ", visible_line(stored.tokenizer));
   fmt::print("{}", describe_model(stored.model, stored.vocab_size, shape_of(checkpoint, stored)));
   for (const LayerSpans& layer : spans_of(checkpoint, stored.model))
-    fmt::print("{:<38} {:.1f} tokens\n", fmt::format("spans of heads, layer {}", layer.layer),
-               fmt::join(layer.tokens, ", "));
+    fmt::print("{}", explained(fmt::format("spans of heads, layer {}", layer.layer),
+                               fmt::format("{:.1f} tokens", fmt::join(layer.tokens, ", "))));
   if (checkpoint.contains(kStateFile)) print_state(checkpoint);
   if (const std::optional<MadeBy> made_by = made_by_of(checkpoint))
-    fmt::print("{:<38} {}\n", "made by", visible_line(describe_made_by(*made_by)));
+    fmt::print("{}", explained("made by", visible_line(describe_made_by(*made_by))));
 }
 
 bool holds_checkpoints(const std::filesystem::path& path) {

@@ -176,7 +176,11 @@ void check_differences(const Config& config, const Checkpoint& checkpoint, const
 // The first rank's choice, opened by all.
 std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Job& job, Logger& logger) {
   IntactCheckpoint found;
-  if (job.is_first()) found = run.checkpoints().newest_intact();
+  if (job.is_first()) {
+    found = run.checkpoints().newest_intact();
+    if (const std::string complaint = run.checkpoints().complaint_of_best(); !complaint.empty())
+      logger.warn("{}; the next best evaluation makes it anew", complaint);
+  }
   for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
   if (!found.checkpoint && !found.complaints.empty())
     throw CheckpointError("{}: no checkpoint of its {} is intact; to start at the beginning, name another --run",
@@ -418,6 +422,26 @@ TrainingOutcome train_as_rank(const TrainOptions& options, RunDirectory& run, co
                          {.job = job, .collectives = *collectives, .queue = queue, .logger = *logger});
 }
 
+// A run that fails before its first step does not take its name. One that diverges then has made a step.
+TrainingOutcome train_or_leave_nothing(const TrainOptions& options, RunDirectory& run, const Config& config,
+                                       const StopSignal& stop, Job& job) try {
+  return train_as_rank(options, run, config, stop, job);
+} catch (const DivergedError&) {
+  throw;
+} catch (...) {
+  run.remove_unused();
+  throw;
+}
+
+std::string describe_stop(RunDirectory& run) {
+  const bool is_saved = run.checkpoints().newest().has_value();
+  if (!is_saved && run.remove_unused())
+    return fmt::format("stopped before the first step; nothing is left in {}, so give the same command again",
+                       run.path().string());
+  return fmt::format("{}; continue with: {}", is_saved ? "stopped and saved" : "stopped before the first step",
+                     resuming_command(run.path()));
+}
+
 std::exception_ptr error_of(const std::function<void()>& work) try {
   work();
   return nullptr;
@@ -447,12 +471,10 @@ void run_train(const TrainOptions& given) {
     const std::unique_ptr<Job> job = open_job(job_options(config.training, options.quiet));
     run_as_rank(*job, [&] {
       if (error) std::rethrow_exception(error);
-      outcome = train_as_rank(options, run, config, stop, *job);
+      outcome = train_or_leave_nothing(options, run, config, stop, *job);
     });
     if (outcome == TrainingOutcome::kStopped) {
-      const bool is_saved = run.checkpoints().newest().has_value();
-      stopped = fmt::format("{}; continue with: {}", is_saved ? "stopped and saved" : "stopped before the first step",
-                            resuming_command(run.path()));
+      stopped = describe_stop(run);
       say_for_all(*job, stopped);
     }
   }

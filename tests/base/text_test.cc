@@ -159,6 +159,34 @@ TEST(TextTable, ColumnsAreAsWideAsWhatIsInThem) {
   EXPECT_EQ(text_table({{.head = "none", .cells = {}}}), "none\n");
 }
 
+TEST(TextTable, ColumnsThatDoNotFitFollowBelow) {
+  const std::string wide(30, 'w');
+  const std::vector<TextColumn> columns{{.head = "name", .cells = {"a", "b"}, .is_text = true},
+                                        {.head = wide, .cells = {"1", "2"}},
+                                        {.head = wide + "12345678901 ", .cells = {"3", "4"}, .is_text = true},
+                                        {.head = "more", .cells = {"5", "6"}}};
+  EXPECT_EQ(text_table({columns[0], columns[1], columns[2]}), "name  " + wide + "  " + wide +
+                                                                  "12345678901\n"
+                                                                  "a     " +
+                                                                  std::string(29, ' ') +
+                                                                  "1  3\n"
+                                                                  "b     " +
+                                                                  std::string(29, ' ') + "2  4\n");
+  EXPECT_EQ(text_table(columns), text_table({columns[0], columns[1], columns[2]}) +
+                                     "\n"
+                                     "name  more\n"
+                                     "a        5\n"
+                                     "b        6\n");
+  EXPECT_EQ(text_table({{.head = std::string(90, 'x'), .cells = {}}, columns[3]}).find("more"), 92U) << "never alone";
+}
+
+TEST(TextTable, WhatIsExplainedStandsBesideItsLabel) {
+  const std::string indent(39, ' ');
+  EXPECT_EQ(explained("reach", "71 tokens back"), "reach" + std::string(34, ' ') + "71 tokens back\n");
+  EXPECT_EQ(explained("reach", "71 tokens back (2 layers, segment 16, memory 24)"),
+            "reach" + std::string(34, ' ') + "71 tokens back (2 layers, segment 16,\n" + indent + "memory 24)\n");
+}
+
 TEST(TextTest, WhatATerminalWouldObeyIsShownInstead) {
   EXPECT_EQ(visible_line("caf\xc3\xa9 \xe2\x96\x81 \xf0\x9f\x98\x80"), "caf\xc3\xa9 \xe2\x96\x81 \xf0\x9f\x98\x80");
   EXPECT_EQ(visible_line("\x1b[2J\n\tx\x7f"), "\\x1b[2J\\x0a\\x09x\\x7f");

@@ -3,6 +3,7 @@
 Also what may go wrong while all input is right: a signal, a loss that is not finite, a disk that fills up during a save.
 """
 
+import glob
 import math
 import os
 import re
@@ -283,17 +284,24 @@ def test_files_of_other_commands(program):
         code = DATA if command == ("report",) else CHECKPOINT
         refused(program, code, *command, "text", says=["text: expected", "found a dataset, which"])
     refused(program, CHECKPOINT, "generate", "--checkpoint", "theirs", "--prompt", "a", says=[names[theirs]])
-    others = {"book.txt": "text, which segue prepare reads", "some.h5": "an HDF5 file", "empty.json": "an empty file",
+    others = {"book.txt": "text, which segue prepare reads", "some.h5": "an HDF5 file; it is cut off: 8 bytes of at least ", "cut.h5": "an HDF5 file; it is cut off: 99 bytes of ",
+              "cut.safetensors": "weights (safetensors), which segue import reads; it is cut off: ", "empty.json": "an empty file",
               "none": "an empty directory", "bytes": "a file of another format"}
     for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("bytes", bytes(range(99)))):
         program.write(name, content)
     os.makedirs(program.path("none"), exist_ok=True)
+    shutil.copy(program.path("text", "test-00000.h5"), program.path("cut.h5"))
+    os.truncate(program.path("cut.h5"), 99)
+    shutil.copy(glob.glob(program.path("run", "checkpoints", "step-*", "weights.safetensors"))[0], program.path("cut.safetensors"))
+    os.truncate(program.path("cut.safetensors"), os.path.getsize(program.path("cut.safetensors")) - 1)
     for other, found in others.items():
         for own, command in readers.items():
             refused(program, CONFIG, *command, other, says=[f"{other}: expected {names[own].split(',')[0]}, found {found}"])
         refused(program, DATA, "report", other, says=[f"{other}: expected the directory of a run, found {found}"])
         refused(program, CHECKPOINT, "generate", "--checkpoint", other, "--prompt", "a", says=[f"one checkpoint, found {found}"])
-        if other != "some.h5":
+        if other != "none":
+            refused(program, CONFIG, "inspect", other, says=[f"{other}: expected a training config, found {found}"])
+        if not other.endswith(".h5"):
             refused(program, DATA, "paired-difference", other, other,
                     says=[f"{other}: expected losses, as segue eval --per-token writes them, found {found}"])
     refused(program, DATA, "prepare", "--input", "none", "--output", "d1",

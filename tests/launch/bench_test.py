@@ -19,23 +19,25 @@ QUICK = ("--warm-up", 1, "--samples", 3, "--sample-seconds", 0.001, "--peak-prod
 SHAPE = {"batch-size": 2, "heads": 3, "d-head": 8, "tgt-len": 5, "mem-len": 7}
 
 
-def check_columns(output):
-    """Every number stands below the end of its heading."""
-    lines = output.splitlines()
-    head = next(i for i, line in enumerate(lines) if "ms, median" in line)
-    ends = {match.end() for match in re.finditer(r"ms, median|\S+( \S+)*", lines[head])}
-    for line in lines[head + 1:]:
-        if not line.strip() or not re.search(r"\d%", line):
-            break
-        numbers = {match.end() for match in re.finditer(r"[\d.]+%?", line[22:])}
-        check({22 + end for end in numbers} <= ends, f"a number without a heading:\n{lines[head]}\n{line}")
+def check_columns(output, names):
+    """Every number stands below the end of its heading, and all fit a terminal."""
+    check(all(len(line) <= 80 for line in output.splitlines()), f"wider than 80 columns:\n{output}")
+    width = max(map(len, names))
+    parts = [part.splitlines() for part in output.split("\n\n") if any(f"\n{name} " in "\n" + part for name in names)]
+    check(parts and "ms, median" in parts[0][0], f"no table:\n{output}")
+    for head, *rows in parts:
+        ends = {match.end() for match in re.finditer(r"\S+( \S+)*", head)}
+        check(head[:width].strip() == "" and [row[:width].strip() for row in rows] == names, f"other rows:\n{output}")
+        for row in rows:
+            numbers = {match.end() for match in re.finditer(r"\S+", row) if match.start() >= width}
+            check(numbers <= ends, f"a number without a heading:\n{head}\n{row}")
 
 
 def bench(program, *arguments):
     output, _ = program.run("bench", *arguments, *QUICK, "--json", "result.json")
     with open(program.path("result.json")) as file:
         result = json.load(file)
-    check_columns(output)
+    check_columns(output, [found["name"] for found in result["measurements"]])
     for found in result["measurements"]:
         check(found["name"] in output, f"{found['name']} is not in the table:\n{output}")
         check(0 < found["seconds_lowest"] <= found["seconds"] <= found["seconds_highest"], f"not in order: {found}")

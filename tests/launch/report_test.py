@@ -37,7 +37,7 @@ def result(mem_len, loss, **changes):
 def evaluation(results):
     tokens = [{"text": text, "nll": [1.0 + i / 9 for _ in results]} for i, text in enumerate(["a", "\n", "\u00e9", HOSTILE])]
     return {"format": "segue-evaluation", "version": 1, "step": 100, "command": "segue eval --name again " + HOSTILE, "data": "books", "split": "test " + HOSTILE,
-            "unit": "byte", "trained": {"mem_len": 8, "tgt_len": 8}, "results": results,
+            "unit": "byte", "trained": {"mem_len": 8, "tgt_len": 8}, "baseline": 1, "results": results,
             "sample": {"offset": 3, "tokens": tokens}}
 
 
@@ -66,7 +66,8 @@ def check_headline(program):
 def check_pages(program):
     make_run(program, "plain", [])
     make_run(program, "name <b>&", metrics(400), model={"mem_len": 8})
-    results = [result(0, 2.0), result(8, 1.8), result(64, 1.75), result(0, 1.9, mode="recompute", tgt_len=16, stride=2, context=16)]
+    same = {"above_baseline": {"loss": 0.0, "confidence95": 0.0, "bits_per_byte_confidence95": 0.0}}
+    results = [result(0, 2.0), result(8, 1.8, **same), result(64, 1.75), result(0, 1.9, mode="recompute", tgt_len=16, stride=2, context=16)]
     add_evaluation(program, "name <b>&", "memory", evaluation(results))
     context = {"format": "segue-effective-context", "version": 1, "threshold": 0.01, "step": 50, "ratios": [0.1, 1.0],
                "models": [{"name": HOSTILE, "effective_context": {"0.1": 900, "1.0": None},
@@ -83,6 +84,7 @@ def check_pages(program):
     check(page.tags["figure"] == 8 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
     check(HOSTILE in page.text and "<b>&" in page.text, "text of the files is shown as it is")
     check("segue eval --name again" in page.text, "the command of the evaluation")
+    check(", the baseline<" in text and "\u00b1 0<" not in text, "the baseline is not compared with itself")
     check(page.refresh is None, "a page that is not of a run in progress does not load itself again")
     check("prefers-color-scheme:dark" in text and "@media print" in text, "dark and print")
     files = sorted(os.listdir(program.path("figures")))

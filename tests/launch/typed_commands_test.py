@@ -2,14 +2,15 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import time
 
-from program import TINY_MODEL, Program, check, metrics, refused
+from program import TINY_MODEL, Program, TooLate, check, metrics, refused, until_in_time
 
-USAGE, CONFIG, DATA, INTERRUPTED = 2, 3, 4, 75
+USAGE, CONFIG, DATA, CHECKPOINT, FILE, INTERRUPTED = 2, 3, 4, 5, 6, 75
 
 
 def config(program, name="run.json", path="text", **groups):
@@ -141,6 +142,17 @@ def test_best_is_told(program):
         check(words in errors, f"{arguments}: {errors}")
     _, errors = program.run("eval", "best/checkpoints/best", "--data", "text")
     check("the best evaluation" not in errors, errors)
+    os.remove(program.path("best", "checkpoints", "best"))
+    program.write("best/checkpoints/best", "step-00000002")  # as an archive without links has it
+    words = "best/checkpoints/best: expected a link to the best checkpoint, found a file"
+    for arguments in (("eval", "best", "--data", "text"), ("train", file, "--run", "best", "--resume")):
+        _, errors = program.run(*arguments)
+        check(errors.count(words) == 1, f"{arguments}: {errors}")
+    program.run("report", "best", "--output", "best.html")
+    with open(program.path("best.html")) as page:
+        check("eval-test" in page.read(), "evaluations of a copy without links")
+    refused(program, CHECKPOINT, "eval", "best/checkpoints/best", "--data", "text",
+            says=[words, "name the checkpoint itself, such as best/checkpoints/step-00000004"])
 
 
 def test_a_run_without_a_checkpoint_leaves_its_name(program):
@@ -155,6 +167,41 @@ def test_a_run_without_a_checkpoint_leaves_its_name(program):
     check([line["step"] for line in metrics(program.path("name"))] == [1, 2, 3, 4], "metrics of the run before")
     refused(program, USAGE, "train", file, "--run", "name",
             says=["name: a run is there already; continue it with --resume"])
+
+
+def test_a_run_without_a_step_leaves_nothing(program):
+    """One that fails as it begins, and one that is asked to stop as early; what lay in its directory before stays."""
+    file = config(program, "unborn.json")
+    words = [program.binary, "train", file, "--run"]
+
+    def fail(name):
+        """Its config is longer than a file may be."""
+        limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300)))
+        failed = subprocess.run([*words, name], cwd=program.directory, env=program.environment, capture_output=True, text=True,
+                                preexec_fn=limit)
+        check(failed.returncode == FILE and "config.json" in failed.stderr, f"exit {failed.returncode}: {failed.stderr}")
+
+    fail("unborn")
+    check(not os.path.exists(program.path("unborn")), f"left: {os.listdir(program.directory)}")
+    os.mkdir(program.path("thesis"))
+    program.write("thesis/notes.txt", "precious")
+    fail("thesis")
+    check(os.path.exists(program.path("thesis", "notes.txt")), "what lay beside a new run is lost")
+
+    def stop():
+        process = program.start("train", file, "--run", "stopped")
+        while not os.path.exists(program.path("stopped", "lock")):
+            check(process.poll() is None, "over before the signal")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        if "stopped before the first step" not in errors:
+            raise TooLate
+        check(process.returncode == INTERRUPTED and "nothing is left in stopped, so give the same command again" in errors, errors)
+        check(not os.path.exists(program.path("stopped")), "left by one that was stopped")
+
+    until_in_time(program, "stopped", stop)
+    _, errors = program.run("train", file, "--run", "stopped")
+    check("replaces" not in errors, errors)
 
 
 def test_interrupts_leave_nothing(program):
@@ -188,7 +235,7 @@ def main():
     program.run("train", config(program), "--run", "run", "--quiet")
     for test in (test_words_without_flags, test_answers, test_overrides, test_a_run_finds_its_dataset,
                  test_the_last_line_can_be_pasted, test_best_is_told,
-                 test_a_run_without_a_checkpoint_leaves_its_name, test_interrupts_leave_nothing):
+                 test_a_run_without_a_checkpoint_leaves_its_name, test_a_run_without_a_step_leaves_nothing, test_interrupts_leave_nothing):
         test(program)
 
 

@@ -277,6 +277,25 @@ TEST_F(CheckpointStoreTest, SaysThatTheBestIsAnotherOne) {
   EXPECT_EQ(resolve_checkpoint(run_ / "checkpoints/best").choice, "");
 }
 
+TEST_F(CheckpointStoreTest, SaysThatAFileStandsForTheBest) {
+  save(10);
+  save(20);
+  const fs::path best = run_ / "checkpoints/best";
+  EXPECT_EQ(store_.complaint_of_best(), "");
+  write_file_atomically(best, "step-00000010");
+  const std::string complaint =
+      best.string() + ": expected a link to the best checkpoint, found a file, as copies without links have it";
+  EXPECT_EQ(store_.best(), std::nullopt);
+  EXPECT_EQ(store_.complaint_of_best(), complaint);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice, complaint + "; taking the newest checkpoint, of step 20");
+  EXPECT_EQ(message_of<CheckpointError>([&] { resolve_checkpoint(best); }),
+            fmt::format("{}; name the checkpoint itself, such as {}", complaint,
+                        (run_ / "checkpoints/step-00000020").string()));
+  store_.mark_best(20);
+  EXPECT_EQ(store_.complaint_of_best(), "");
+  EXPECT_EQ(store_.best(), 20);
+}
+
 TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
   save(10);
   save(20);
