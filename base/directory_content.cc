@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -121,6 +122,26 @@ std::string describe_content(const fs::path& directory) {
   const std::vector<std::string> names = names_in(directory);
   return names.empty() ? std::string(kNoFiles)
                        : "other files, such as " + printable_line(names.front(), kLongestNameShown);
+}
+
+std::string meant_beside(const fs::path& missing, DirectoryKind kind) {
+  constexpr size_t kMostShown = 5;
+  fs::path part = missing.has_filename() ? missing : missing.parent_path();  // the first that is not there
+  while (part.has_parent_path() && !path_exists(part.parent_path()) && part != part.parent_path())
+    part = part.parent_path();
+  const fs::path parent = part.parent_path();
+  const fs::path seen = parent.empty() ? "." : parent;
+  std::vector<std::string> there;
+  for (const std::string& name : names_in(seen))
+    if (std::ranges::count(kinds_in(seen / name), kind) > 0) there.push_back(name);
+  const std::string near(nearest_word(part.filename().string(), {there.begin(), there.end()}));
+  if (!near.empty()) return did_you_mean(shell_word((parent / near).string()));
+  if (there.empty()) return {};
+  const size_t shown = std::min(there.size(), kMostShown);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += fmt::format("{}{}", i == 0 ? "; beside it: " : ", ", shell_word((parent / there[i]).string()));
+  return text + (shown < there.size() ? fmt::format(" and {} more", there.size() - shown) : "");
 }
 
 void check_output_file(const fs::path& path, OutputFormat format) {

@@ -35,6 +35,10 @@ inline constexpr std::string_view kNoFiles = "no files";
 // file" where it is none.
 std::string describe_content(const std::filesystem::path& directory);
 
+// What may have been meant by a path at which nothing is, of the directories of a kind beside it: "; did you mean
+// runs/book?", "; beside it: runs/a, runs/b", or nothing where there is none.
+std::string meant_beside(const std::filesystem::path& missing, DirectoryKind kind);
+
 // What a command writes into a file.
 enum class OutputFormat : uint8_t { kJson, kCsv, kHtml, kSvg, kSafetensors };
 

@@ -152,6 +152,23 @@ std::string describe_path(const std::filesystem::path& path) {
   return of_config == DocumentKind::kUnknown ? files_in(path) : described(of_config);
 }
 
+namespace {
+
+// What may have been meant by a relative path at which nothing is: the same seen from a directory above the program,
+// such as a checkout's, or else from where it is seen now.
+std::string meant_elsewhere(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  if (path.is_absolute()) return {};
+  std::error_code error;
+  fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (; above.has_relative_path(); above = above.parent_path())
+    for (const fs::path& root : {above, above / "share/doc/segue", above / "share/segue"})
+      if (path_exists(root / path)) return did_you_mean(shell_word((root / path).string()));
+  return fmt::format("; the path is seen from {}", shell_word(fs::current_path(error).string()));
+}
+
+}  // namespace
+
 std::string read_document(const std::filesystem::path& path, DocumentKind expected, int64_t most_bytes,
                           RaiseError raise) {
   const auto refuse = [&](std::string_view found) {
@@ -164,6 +181,7 @@ std::string read_document(const std::filesystem::path& path, DocumentKind expect
     refuse_git_lfs_pointer(beginning, path.string());
     if (!begins_as_json(beginning)) refuse(std::string(look_of(beginning)) + describe_cut(path));
   }
+  if (!path_exists(path)) throw FileError("{}: there is no such file{}", path.string(), meant_elsewhere(path));
   return read_file(path, most_bytes);
 }
 

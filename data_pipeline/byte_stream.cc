@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 
 namespace segue {
 namespace {
@@ -229,8 +230,9 @@ class DecodedStream : public ByteStream {
   [[noreturn]] void refuse_window() const {
     const bool is_zstd = compression_ == Compression::kZstd;
     throw DataError(
-        "{}: expected compressed data with a window of at most {} MiB, found a larger one: pipe it, {} FILE | {}",
-        name_, is_zstd ? kMostZstdMib : kMostMib, is_zstd ? "zstd -dc --long=31" : "xz -dc", reader_);
+        "{}: expected compressed data with a window of at most {} MiB, found a larger one: pipe it, {} {} | {}", name_,
+        is_zstd ? kMostZstdMib : kMostMib, is_zstd ? "zstd -dc --long=31" : "xz -dc",
+        name_ == kStandardInput ? "FILE" : shell_word(name_), reader_);
   }
 
   std::string name_;
@@ -249,7 +251,7 @@ class DecodedStream : public ByteStream {
 
 std::unique_ptr<ByteStream> open_byte_stream(const std::filesystem::path& path, Compression compression,
                                              const std::string& name) {
-  return decode_bytes(std::make_unique<FileStream>(path), compression, name, "segue prepare --input -");
+  return decode_bytes(std::make_unique<FileStream>(path), compression, name, std::string(kPrepareReader));
 }
 
 std::unique_ptr<ByteStream> decode_bytes(std::unique_ptr<ByteStream> bytes, Compression compression,

@@ -7,10 +7,17 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace segue {
 
 // How a file is compressed.
+// Stands for standard input among the sources.
+constexpr std::string_view kStandardInput = "-";
+
+// What takes text from a pipe, for advice.
+constexpr std::string_view kPrepareReader = "segue prepare --input - --output DIR";
+
 enum class Compression : uint8_t { kNone, kGzip, kBzip2, kXz, kZstd };
 
 class ByteStream {

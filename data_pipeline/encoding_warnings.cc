@@ -24,11 +24,14 @@ void for_each_byte(char byte, std::span<const std::byte> text, const Visit& visi
 
 }  // namespace
 
-void EncodingWarnings::begin_file(const std::string& file, bool has_byte_order_mark) {
+void EncodingWarnings::begin_file(const std::string& file, bool has_byte_order_mark, TextLook look) {
   file_ = file;
   has_zeros_ = has_returns_ = ends_with_return_ = false;
   bool has_mark = false;
   if (has_byte_order_mark) add(marks_, 1, has_mark);
+  bool has_look = false;
+  if (look == TextLook::kMarkup) add(tags_, 1, has_look);
+  if (look == TextLook::kTable) add(tables_, 1, has_look);
 }
 
 void EncodingWarnings::add(Sign& sign, int64_t count, bool& in_this_file) {
@@ -57,6 +60,11 @@ std::vector<std::string> EncodingWarnings::warnings(TokenizerKind kind, TextUse 
       lines.push_back(fmt::format("{} in {}, the first {}: {}", what, counted(sign.files, "source"), sign.first, done));
   };
   warn(marks_, counted(marks_.count, "byte order mark"), "left out");
+  const std::string_view kept = use == TextUse::kTraining ? "kept, so a model learns to write them" : "read like words";
+  warn(tags_, "tags of HTML or XML",
+       fmt::format("{}; pandoc -t plain {} gives the text alone", kept, shell_word(tags_.first)));
+  warn(tables_, "columns of a table",
+       fmt::format("{}; write the column with the text to a file of its own, without its name", kept));
   warn(zeros_, counted(zeros_.count, "zero byte"), "kept, though text has none");
   warn(returns_, counted(returns_.count, "line") + (returns_.count == 1 ? " ends" : " end") + " with CR LF",
        drops_returns(kind)         ? "read like LF"

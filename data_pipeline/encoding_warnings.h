@@ -10,12 +10,15 @@
 
 namespace segue {
 
+// What a text looks like beside words: the tags of HTML or XML, or the columns of a table such as CSV.
+enum class TextLook : uint8_t { kPlain, kMarkup, kTable };
+
 // What a text is read for.
 enum class TextUse : uint8_t { kTraining, kReading };
 
 class EncodingWarnings {
  public:
-  void begin_file(const std::string& file, bool has_byte_order_mark);
+  void begin_file(const std::string& file, bool has_byte_order_mark, TextLook look = TextLook::kPlain);
   // The next bytes of the file's text, cut anywhere.
   void count(std::span<const std::byte> text);
   // The text goes on with what does not continue the bytes before it.
@@ -36,6 +39,8 @@ class EncodingWarnings {
   bool has_returns_ = false;
   bool ends_with_return_ = false;  // the last block
   Sign marks_;
+  Sign tags_;
+  Sign tables_;
   Sign zeros_;
   Sign returns_;  // before line feeds
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json_text.h"
@@ -118,6 +120,87 @@ std::string json_records_of(std::string_view beginning) {
 
 namespace {
 
+// The fields of a line of a table; a separator within quotes separates nothing.
+std::vector<std::string> cells_of(std::string_view line, char separator) {
+  std::vector<std::string> cells(1);
+  bool is_quoted = false;
+  for (const char byte : line) {
+    if (byte == '"') is_quoted = !is_quoted;
+    if (byte == separator && !is_quoted) {
+      cells.emplace_back();
+    } else if (byte != '"' && byte != '\r') {
+      cells.back() += byte;
+    }
+  }
+  return cells;
+}
+
+// A word or a few; prose has a space behind a comma.
+bool may_be_column(std::string_view name) {
+  constexpr size_t kLongestName = 40;
+  return !name.empty() && name.size() <= kLongestName && name.front() != ' ' && name.back() != '.';
+}
+
+// The names of the columns where the first lines are those of a table; none where they are not.
+std::vector<std::string> columns_of(std::string_view beginning, char separator) {
+  constexpr size_t kLines = 20;
+  constexpr size_t kFewestLines = 4;
+  constexpr size_t kFewestOfMany = 3;  // where there are more columns than two
+  std::vector<std::string> columns;
+  size_t lines = 0;
+  for (size_t feed = beginning.find('\n'); feed != std::string_view::npos && lines < kLines;
+       feed = beginning.find('\n')) {
+    std::vector<std::string> cells = cells_of(beginning.substr(0, feed), separator);
+    if (lines == 0) columns = std::move(cells);
+    if (lines > 0 && cells.size() != columns.size()) return {};
+    beginning.remove_prefix(feed + 1);
+    ++lines;
+  }
+  const std::set<std::string> names(columns.begin(), columns.end());
+  const bool are_names = names.size() == columns.size() && std::ranges::all_of(columns, may_be_column);
+  const size_t fewest = columns.size() > 2 ? kFewestOfMany : kFewestLines;
+  return columns.size() > 1 && are_names && lines >= fewest ? columns : std::vector<std::string>{};
+}
+
+std::vector<std::string> columns_of(std::string_view beginning) {
+  for (const char separator : {',', '\t', ';'})
+    if (std::vector<std::string> columns = columns_of(beginning, separator); !columns.empty()) return columns;
+  return {};
+}
+
+bool begins_with_a_tag(std::string_view text) {
+  constexpr std::array kTags{"<!doctype html"sv, "<html"sv, "<?xml"sv, "<head"sv, "<body"sv, "<div"sv, "<p>"sv};
+  std::string begin(text.substr(0, kTags.front().size()));
+  std::ranges::transform(begin, begin.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return std::ranges::any_of(kTags, [&](std::string_view tag) { return begin.starts_with(tag); });
+}
+
+}  // namespace
+
+TextLook look_of_text(std::string_view beginning) {
+  const std::string_view text = without_mark(beginning);
+  if (begins_with_a_tag(text)) return TextLook::kMarkup;
+  return columns_of(text).empty() ? TextLook::kPlain : TextLook::kTable;
+}
+
+void check_json_lines(std::string_view beginning, const std::string& name) {
+  constexpr size_t kLongestBeginning = 40;
+  const std::string_view text = without_mark(beginning);
+  if (text.empty() || text.front() == '{' || text.front() == '[') return;
+  const std::vector<std::string> columns = columns_of(text);
+  const std::string found =
+      columns.empty()
+          ? fmt::format("text that begins {}",
+                        describe_json(Json(printable_line(text.substr(0, text.find('\n')), kLongestBeginning))))
+          : fmt::format("a table with the columns {}; its text needs a file of its own", fmt::join(columns, ", "));
+  throw DataError(
+      "{}: expected lines of JSON, of which --field takes a part, found {}; without --field all of it is text", name,
+      found);
+}
+
+namespace {
+
 // Whether a line that is longer than what is looked at has a list in the field.
 bool seems_to_have_list(std::string_view line, const std::string& field) {
   const std::string key = describe_json(Json(field.substr(field.rfind('.') + 1)));
@@ -145,12 +228,19 @@ bool is_list_in_lines(std::string_view beginning, const std::string& field) {
   return false;
 }
 
-void check_plain_text(std::string_view beginning, const std::string& name, const std::string& as_is_flag) {
-  std::string found = unsupported_format_of(beginning, Expected::kText, name);
+void check_plain_text(std::string_view beginning, const std::string& name, const std::string& as_is_flag,
+                      const Recipe& recipe) {
+  std::string found = unsupported_format_of(beginning, Expected::kText, recipe);
   if (found.empty()) found = wide_text_of(beginning);
+  if (found.empty() && looks_binary(beginning)) {
+    found = raw_tokens_of(beginning);
+    if (found.empty()) found = "no text";
+  }
   if (!found.empty()) found = "what looks like " + found;
   if (found.empty()) found = json_records_of(beginning);
-  found.resize(std::min(found.size(), found.find(": --field")));
+  // What only a source of a dataset may be.
+  for (const std::string_view advice : {": --field", ": give --format", ", or tokens (--format"})
+    found.resize(std::min(found.size(), found.find(advice)));
   if (!found.empty())
     throw DataError("{}: expected text, found {}{}", name, found,
                     as_is_flag.empty() ? "" : fmt::format("; {} takes its bytes as they are", as_is_flag));

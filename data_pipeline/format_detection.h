@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "data_pipeline/byte_stream.h"
+#include "data_pipeline/encoding_warnings.h"
+#include "data_pipeline/unsupported_formats.h"
 
 namespace segue {
 
@@ -23,11 +25,18 @@ std::string wide_text_of(std::string_view beginning);
 // other text.
 std::string json_records_of(std::string_view beginning);
 
+// Of plain text, or of such as is read though it holds more than its words.
+TextLook look_of_text(std::string_view beginning);
+
+// Throws DataError, naming the file, where lines of JSON are expected and the first is none.
+void check_json_lines(std::string_view beginning, const std::string& name);
+
 // Whether the first line of JSON that has this field (a path, json_field.h) has a list in it, and no text.
 bool is_list_in_lines(std::string_view beginning, const std::string& field);
 
 // Throws DataError for what is read as text alone, and which messages call `name`, where it begins like another format
-// or like lines of JSON. `as_is_flag` takes any bytes; empty: there is none.
-void check_plain_text(std::string_view beginning, const std::string& name, const std::string& as_is_flag);
+// or like lines of JSON, or like no text. `as_is_flag` takes any bytes; empty: there is none.
+void check_plain_text(std::string_view beginning, const std::string& name, const std::string& as_is_flag,
+                      const Recipe& recipe);
 
 }  // namespace segue

@@ -229,6 +229,14 @@ void tell_what_was_found(const std::vector<Corpus>& corpora, const PrepareOption
     }
 }
 
+// Whoever gives two shares may not know that a third makes a split of its own.
+void tell_of_missing_splits(const PrepareOptions& options, const std::vector<Corpus>& corpora, Logger& logger) {
+  if (options.input.empty() || options.fractions.size() != 2) return;
+  const std::vector<PlannedSplit>& splits = corpora.front().splits;
+  logger.info("--split: two shares make {} and {}, and no test; three make all, as in: --split 0.9,0.05,0.05",
+              splits[0].name, splits[1].name);
+}
+
 void warn_of_skipped_lines(const std::vector<Corpus>& corpora, Logger& logger) {
   for (const Corpus& corpus : corpora)
     for (const SourceFile& file : corpus.files)
@@ -273,6 +281,7 @@ void prepare(const PrepareOptions& given, Logger& logger) {
   }
   plan_splits(options, corpora);
   warn_of_skipped_lines(corpora, logger);
+  tell_of_missing_splits(options, corpora, logger);
   if (options.has_separator() && options.field.empty() && std::ranges::all_of(corpora, has_one_document))
     logger.warn("--separator: nothing to put it between, since there is one source {}",
                 corpora.size() > 1 ? "for each split" : "alone");

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "data_pipeline/separator.h"
 
 namespace segue {
@@ -88,11 +90,36 @@ void check_sizes(const std::vector<double>& fractions, int64_t tokens) {
         tokens, sum);
 }
 
-void check_split_sizes(const std::vector<PlannedSplit>& splits, int64_t tokens) {
-  for (const PlannedSplit& split : splits)
+void check_split_sizes(const Corpus& corpus, int64_t tokens) {
+  const std::string first = corpus.files.front().path.string();
+  const auto others = std::ssize(corpus.files) - 1;
+  for (const PlannedSplit& split : corpus.splits)
     if (split.end - split.begin < kSmallestSplit)
-      throw DataError("split \"{}\": expected at least {} tokens, found {} of the sources' {}", split.name,
-                      kSmallestSplit, split.end - split.begin, tokens);
+      throw DataError("{}{}: split \"{}\": expected at least {} tokens, found {} of {}; give more text{}", first,
+                      others > 0 ? fmt::format(" and {}", counted(others, "other file")) : "", split.name,
+                      kSmallestSplit, split.end - split.begin, tokens,
+                      corpus.splits.size() > 1 ? ", or a larger share with --split" : "");
+}
+
+// A name with spaces that a shell took for several files.
+std::string unquoted_name(const std::vector<std::filesystem::path>& paths, size_t missing) {
+  for (size_t begin = 0; begin <= missing; ++begin) {
+    std::string name = paths[begin].string();
+    for (size_t end = begin + 1; end < paths.size(); ++end) {
+      name += fmt::format(" {}", paths[end].string());
+      if (end >= missing && path_exists(name)) return name;
+    }
+  }
+  return {};
+}
+
+void check_quotes(const std::vector<std::filesystem::path>& paths) {
+  constexpr size_t kMostWords = 100;  // of lists that people type
+  for (size_t i = 0; i < paths.size() && paths.size() <= kMostWords; ++i) {
+    if (paths[i] == kStandardInput || path_exists(paths[i])) continue;
+    if (const std::string name = unquoted_name(paths, i); !name.empty())
+      throw DataError("{}: there is no such file; did you mean {}, in quotes?", paths[i].string(), shell_word(name));
+  }
 }
 
 void plan_corpus(Corpus& corpus, Names names, const std::vector<double>& fractions, const PrepareOptions& options) {
@@ -110,7 +137,7 @@ void plan_corpus(Corpus& corpus, Names names, const std::vector<double>& fractio
   const int64_t tokens = bytes / token_bytes + separator_tokens * (std::ssize(corpus.files) - 1);
   check_sizes(fractions, tokens);
   corpus.splits = cut(tokens, names, fractions);
-  check_split_sizes(corpus.splits, tokens);
+  check_split_sizes(corpus, tokens);
   for (PlannedSplit& split : corpus.splits) split = {split.name, split.begin * token_bytes, split.end * token_bytes};
 }
 
@@ -131,6 +158,7 @@ std::vector<Corpus> find_sources(const PrepareOptions& options, const std::files
   std::vector<Corpus> corpora;
   for (const auto* paths : {&options.input, &options.train, &options.valid, &options.test}) {
     if (paths->empty()) continue;
+    check_quotes(*paths);
     Corpus& corpus = corpora.emplace_back();
     for (const std::filesystem::path& path : *paths) corpus.files.push_back(inspect_source(path, options, directory));
   }

@@ -35,8 +35,9 @@ int64_t rows_of_text(const TokenSource& source, const StreamOptions& options) {
 void check_streams(const SplitInfo& split, int64_t streams, const std::string& name) {
   if (!split.examples) {
     if (split.tokens / streams < 2)
-      throw DataError("{}: expected at least {} tokens for {} {} of 2, found {}", name, 2 * streams, streams,
-                      plural(streams, "stream"), split.tokens);
+      throw DataError(
+          "{}: expected at least {} tokens for {} {} of 2, found {}; lower the batch size, or prepare more text", name,
+          2 * streams, streams, plural(streams, "stream"), split.tokens);
     return;
   }
   int64_t examples = 0;

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "data_pipeline/format_detection.h"
 #include "data_pipeline/json_lines.h"
 #include "data_pipeline/separator.h"
@@ -99,6 +101,8 @@ void look_at_text(SourceFile& file, const std::string& beginning, Expected expec
     file.is_ids = expected == Expected::kEither && is_list_in_lines(beginning, field);
   } else if (const std::string found = json_records_of(beginning); !found.empty()) {
     refuse(name, words_of(expected), found);
+  } else {
+    file.look = look_of_text(beginning);
   }
   if (beginning.starts_with(kByteOrderMark)) file.skipped = std::ssize(kByteOrderMark);
 }
@@ -117,9 +121,10 @@ void look_at_source(SourceFile& file, const PrepareOptions& options) {
                       file.tokens->format);
     if (file.tokens) return;
   }
-  const std::string shown = is_packed || name == kStandardInput ? "" : name;
-  if (const std::string found = unsupported_format_of(beginning, expected, shown); !found.empty())
+  const Recipe recipe{.file = name == kStandardInput ? "" : name, .compression = file.compression};
+  if (const std::string found = unsupported_format_of(beginning, expected, recipe); !found.empty())
     refuse(name, words_of(expected), "what looks like " + found);
+  if (!options.field.empty()) check_json_lines(beginning, name);
   if (!raw) return look_at_text(file, beginning, expected, options.field);
   file.is_ids = !options.field.empty();
   if (!file.is_ids) look_at_tokens(file, beginning, options.format);
@@ -169,6 +174,21 @@ void measure(SourceFile& file) {
   if (!is_plain) file.checksum = checksum_of_file(file.content, file.path.string());
 }
 
+// "name the files in it, as in: 'my corpus'/*.txt", of files that are there.
+std::string files_to_name(const std::filesystem::path& directory) {
+  std::string pattern;
+  for (const std::string& name : names_in(directory)) {
+    const std::filesystem::path file = directory / name;
+    if (!std::filesystem::is_regular_file(file)) continue;
+    const std::string ending = file.extension().string();
+    if (pattern.empty() || ending == ".txt") pattern = fmt::format("*{}", ending);
+  }
+  if (pattern.empty()) return "name files of text";
+  std::string place = directory.string();
+  while (place.size() > 1 && place.back() == '/') place.pop_back();
+  return fmt::format("name the files in it, as in: {}/{}", shell_word(place), pattern);
+}
+
 void refuse_what_is_no_file(const SourceFile& file) {
   const std::string name = file.path.string();
   if (!std::filesystem::exists(file.content)) {
@@ -182,8 +202,8 @@ void refuse_what_is_no_file(const SourceFile& file) {
   if (std::filesystem::is_regular_file(file.content)) return;
   const std::string found = unsupported_directory_of(file.content);
   if (found.empty() && std::filesystem::is_directory(file.content))
-    throw DataError("{}: expected a file, found {}; name the files in it, as in: {}/*.txt", name,
-                    describe_path(file.content), name);
+    throw DataError("{}: expected a file, found {}; {}", name, describe_path(file.content),
+                    files_to_name(file.content));
   throw DataError("{}: expected a regular file{}", name, found.empty() ? "" : ", found " + found);
 }
 
@@ -204,7 +224,7 @@ SourceFile inspect_source(const std::filesystem::path& path, const PrepareOption
   if (name == kStandardInput) file.content = copy_standard_input(directory);
   refuse_what_is_no_file(file);
   file.file_bytes = static_cast<int64_t>(std::filesystem::file_size(file.content));
-  if (file.file_bytes == 0) throw DataError("{}: the file is empty", name);
+  if (file.file_bytes == 0) throw DataError("{}: the file is empty; name one with text in it", name);
   if (!options.as_is) {
     look_at_source(file, options);
   } else if (options.format == SourceFormat::kUInt16 || options.format == SourceFormat::kUInt32) {

@@ -11,14 +11,12 @@
 
 #include "data_pipeline/byte_stream.h"
 #include "data_pipeline/dataset_manifest.h"
+#include "data_pipeline/encoding_warnings.h"
 #include "data_pipeline/json_lines.h"
 #include "data_pipeline/prepare.h"
 #include "data_pipeline/token_files/token_layout.h"
 
 namespace segue {
-
-// Stands for standard input among the sources.
-constexpr std::string_view kStandardInput = "-";
 
 struct SourceFile {
   std::filesystem::path path;     // as it was given
@@ -27,6 +25,7 @@ struct SourceFile {
   int64_t bytes = 0;  // of the text or the tokens, as open_source gives them
   Compression compression = Compression::kNone;
   int64_t skipped = 0;  // bytes before the text: a byte order mark
+  TextLook look = TextLook::kPlain;
   std::string field = {};
   std::optional<int64_t> separator = {};           // between the documents of one file, of tokens
   std::optional<std::string> text_separator = {};  // the same of text

@@ -67,7 +67,7 @@ SourceReader::SourceReader(const SourceFile& file, TokenType type, int64_t vocab
   if (signs != nullptr) listener.seen = counter_of_documents(*signs);
   if (file.has_texts) listener.ended = [this](size_t bytes) { ends_read_.push_back(bytes); };
   stream_ = open_source(file, vocabulary, std::move(listener));
-  if (signs != nullptr) signs->begin_file(file.path.string(), file.skipped > 0);
+  if (signs != nullptr) signs->begin_file(file.path.string(), file.skipped > 0, file.look);
 }
 
 std::span<const std::byte> SourceReader::next() {

@@ -54,21 +54,24 @@ std::unique_ptr<ByteStream> open_text(const std::filesystem::path& path, const T
   return open_byte_stream(path, Compression::kNone, path.string());
 }
 
-// The text of a stream without compression.
+// The text of a stream without compression, and what it looks like.
 std::unique_ptr<ByteStream> unwrap(std::unique_ptr<ByteStream> stream, const std::string& name,
-                                   const TextReading& reading, int64_t& skipped) {
+                                   const TextReading& reading, FileText& file) {
   std::string beginning = look_at(stream);
-  if (const Compression compression = compression_of(beginning); compression != Compression::kNone) {
+  const Compression compression = compression_of(beginning);
+  if (compression != Compression::kNone) {
     stream = decode_bytes(std::move(stream), compression, name, reading.reader);
     beginning = look_at(stream);
     if (compression_of(beginning) != Compression::kNone)
       throw DataError("{}: expected text, found data that is compressed twice", name);
   }
-  check_plain_text(beginning, name, reading.as_is_flag);
+  const Recipe recipe{.file = name == kStandardInput ? "" : name, .compression = compression, .reader = reading.reader};
+  check_plain_text(beginning, name, reading.as_is_flag, recipe);
   if (beginning.starts_with(kByteOrderMark)) {
     std::array<std::byte, kByteOrderMark.size()> mark{};
-    skipped = std::ssize(stream->read(mark));
+    file.skipped = std::ssize(stream->read(mark));
   }
+  file.signs.begin_file(name, file.skipped > 0, look_of_text(beginning));
   return stream;
 }
 
@@ -81,7 +84,7 @@ FileText read_text_file(const std::filesystem::path& path, const TextReading& re
 FileText read_text(std::unique_ptr<ByteStream> bytes, const std::string& name, const TextReading& reading) {
   FileText file;
   std::unique_ptr<ByteStream> stream = std::move(bytes);
-  if (!reading.as_is) stream = unwrap(std::move(stream), name, reading, file.skipped);
+  if (!reading.as_is) stream = unwrap(std::move(stream), name, reading, file);
   std::vector<std::byte> block(kReadBytes);
   for (auto part = stream->read(block); !part.empty(); part = stream->read(block)) {
     if (std::ssize(file.text) + std::ssize(part) > kLargestText)
@@ -89,7 +92,6 @@ FileText read_text(std::unique_ptr<ByteStream> bytes, const std::string& name, c
     file.text.append(reinterpret_cast<const char*>(part.data()), part.size());
   }
   if (reading.as_is) return file;
-  file.signs.begin_file(name, file.skipped > 0);
   file.signs.count(std::as_bytes(std::span(file.text)));
   return file;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace segue {
@@ -215,12 +216,55 @@ std::string_view structure_of(std::string_view bytes) {
   return sample_shard_of(bytes);
 }
 
-std::string with_name(std::string_view format, const std::string& name) {
+std::string_view decompressor_of(Compression compression) {
+  switch (compression) {
+    case Compression::kNone:
+      return "cat";
+    case Compression::kGzip:
+      return "gzip -dc";
+    case Compression::kBzip2:
+      return "bzip2 -dc";
+    case Compression::kXz:
+      return "xz -dc";
+    case Compression::kZstd:
+      return "zstd -dc";
+  }
+  throw ContractError("compression {} has no program", static_cast<int>(compression));
+}
+
+// Where a compressed file goes that a command cannot read as it is: beside it, under a name that nothing has.
+std::string unpacked_name(const std::string& file) {
+  const std::filesystem::path path = file;
+  const std::string shorter = (path.parent_path() / path.stem()).string();
+  return path.has_extension() && !path_exists(shorter) ? shorter : file + ".unpacked";
+}
+
+void replace_once(std::string& text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+// The format with its command, which takes the file and hands its text to the reader.
+std::string with_recipe(std::string_view format, const Recipe& recipe) {
   constexpr std::string_view kPlace = " FILE";
   std::string text(format);
-  const size_t at = text.find(kPlace);
-  if (at == std::string::npos || name.empty()) return text;
-  return text.replace(at + 1, kPlace.size() - 1, shell_word(name));
+  if (recipe.reader.empty()) {
+    text.resize(std::min(text.size(), text.find(" | segue prepare")));
+  } else if (recipe.reader == kPrepareReader) {
+    replace_once(text, "--input -", "--input - --output DIR");
+  } else {
+    replace_once(text, "segue prepare --field text --input -", "jq -r .text | " + recipe.reader);
+    replace_once(text, "segue prepare --input -", recipe.reader);
+  }
+  if (recipe.file.empty() || text.find(kPlace) == std::string::npos) return text;
+  const bool is_packed = recipe.compression != Compression::kNone;
+  const std::string file = is_packed ? unpacked_name(recipe.file) : recipe.file;
+  replace_once(text, kPlace, fmt::format(" {}", shell_word(file)));
+  if (!is_packed) return text;
+  const size_t script = text.find("python3 -c");
+  const size_t command = script == std::string::npos ? text.find(": ") + 2 : script;
+  return text.insert(command, fmt::format("{} {} > {} && ", decompressor_of(recipe.compression),
+                                          shell_word(recipe.file), shell_word(file)));
 }
 
 }  // namespace
@@ -233,7 +277,7 @@ bool looks_binary(std::string_view beginning) {
   return 20 * controls > std::ssize(beginning);
 }
 
-std::string unsupported_format_of(std::string_view beginning, Expected expected, const std::string& name) {
+std::string unsupported_format_of(std::string_view beginning, Expected expected, const Recipe& recipe) {
   if (beginning.starts_with("MMIDIDX\0\0"sv)) return "an index of Megatron-LM: give the .bin beside it";
   if (expected != Expected::kEither) {
     if (beginning.starts_with("\x88\xd8\x34\x01"sv) || beginning.starts_with("\xa1\xd9\x34\x01"sv))
@@ -246,9 +290,9 @@ std::string unsupported_format_of(std::string_view beginning, Expected expected,
     if (signature.strength != Strength::kLong && !may_be_text) continue;
     if (signature.strength == Strength::kBinary && !is_binary) continue;
     if (beginning.size() > signature.offset && beginning.substr(signature.offset).starts_with(signature.bytes))
-      return with_name(signature.format, name);
+      return with_recipe(signature.format, recipe);
   }
-  return with_name(structure_of(beginning), name);
+  return with_recipe(structure_of(beginning), recipe);
 }
 
 std::string unsupported_directory_of(const std::filesystem::path& directory) {
@@ -261,14 +305,14 @@ std::string unsupported_directory_of(const std::filesystem::path& directory) {
   if (has("dataset_info.json") || has("state.json"))
     return fmt::format(
         "a dataset of Hugging Face: python3 -c \"import sys,datasets;datasets.load_from_disk(sys.argv[1]).to_json("
-        "sys.argv[2])\" {} texts.jsonl && segue prepare --field text --input texts.jsonl",
+        "sys.argv[2])\" {} texts.jsonl && segue prepare --field text --input texts.jsonl --output DIR",
         name);
   if (has("index.json"))
     return fmt::format(
         "a dataset in shards, as MosaicML's StreamingDataset has them: python3 -c \"import "
         "json,sys,streaming;sys.stdout."
         "writelines(json.dumps(s,default=lambda v:v.tolist())+'\\n' for s in streaming.StreamingDataset(local="
-        "sys.argv[1],batch_size=1))\" {} | segue prepare --field text --input -",
+        "sys.argv[1],batch_size=1))\" {} | segue prepare --field text --input - --output DIR",
         name);
   if (has("manifest.json")) return "a dataset that segue prepare has made: train on it with data.path";
   if (has(".zarray") || has("zarr.json")) return "a Zarr array: write its tokens with numpy.save()";

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -56,7 +57,7 @@ constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kRemoved = ".removed";
 constexpr std::string_view kReplaced = ".replaced";
 
-std::vector<std::string> names_in(const fs::path& directory) {
+std::vector<std::string> all_names_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
@@ -72,7 +73,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
 // The newest hidden one of a step; number 0 when there is none.
 Hidden last_hidden(const fs::path& directory, int64_t step, std::string_view suffix) {
   Hidden last{.step = step, .number = 0};
-  for (const std::string& name : names_in(directory)) {
+  for (const std::string& name : all_names_in(directory)) {
     const std::optional<Hidden> hidden = hidden_of_name(name, suffix);
     if (hidden && hidden->step == step) last.number = std::max(last.number, hidden->number);
   }
@@ -89,7 +90,7 @@ fs::path free_path(const fs::path& directory, int64_t step, std::string_view suf
 // Every step that has a directory, whole or not, in ascending order.
 std::vector<int64_t> steps_in(const fs::path& directory) {
   std::vector<int64_t> steps;
-  for (const std::string& name : names_in(directory)) {
+  for (const std::string& name : all_names_in(directory)) {
     if (const auto step = step_of_name(name)) steps.push_back(*step);
     if (const auto hidden = hidden_of_name(name, kReplaced)) steps.push_back(hidden->step);
   }
@@ -195,7 +196,7 @@ void CheckpointStore::remove(const fs::path& path, int64_t step) {
 
 // Finishes what a killed process began: clears what was half-written or half-deleted, puts back what was set aside.
 void CheckpointStore::clear_leftovers() {
-  for (const std::string& name : names_in(directory_)) {
+  for (const std::string& name : all_names_in(directory_)) {
     const fs::path path = directory_ / name;
     if (hidden_of_name(name, kPartial) || hidden_of_name(name, kRemoved)) discard(path);
     const auto replaced = hidden_of_name(name, kReplaced);
@@ -331,7 +332,10 @@ void refuse_file_for_best(const fs::path& path, const fs::path& real) {
 ResolvedCheckpoint resolve_checkpoint(const fs::path& path) {
   std::error_code missing;
   const fs::path real = fs::canonical(path, missing);
-  if (missing) throw CheckpointError("{}: expected a checkpoint: {}", path.string(), missing.message());
+  if (missing == std::errc::no_such_file_or_directory)
+    throw CheckpointError("{}: expected a run or a checkpoint, found nothing there{}", path.string(),
+                          meant_beside(path, DirectoryKind::kRun));
+  if (missing) throw CheckpointError("{}: expected a run or a checkpoint: {}", path.string(), missing.message());
   refuse_file_for_best(path, real);
   refuse_other_paths(path, real);
   if (const auto step = step_of_name(real.filename().string())) {

@@ -290,6 +290,7 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
   const bool bytes = evaluation["results"].front().contains("bits_per_byte");
   const std::string bits = bytes ? "bits/byte" : units.is_masked() ? "bits/token" : fmt::format("bits/{}", units.unit);
   const auto baseline = evaluation["baseline"].get<size_t>();
+  const bool trained = is_trained(evaluation, evaluation["results"][baseline]);
   std::vector<TextColumn> columns;
   const auto add = [&](const std::string& head, bool is_text,
                        const std::function<std::string(const OrderedJson&)>& cell) {
@@ -305,15 +306,18 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
   add("loss", true, [](const OrderedJson& result) {
     return fmt::format("{:.5f}{}", result["loss"].get<double>(), confidence_of(result));
   });
-  add("above baseline", true, [&](const OrderedJson& result) {
-    return &result == &evaluation["results"][baseline] ? "baseline" : above_baseline_text(result);
+  add("difference", true, [&](const OrderedJson& result) {
+    if (&result != &evaluation["results"][baseline]) return above_baseline_text(result);
+    return std::string(trained ? "as trained" : "to this");
   });
   if (!units.is_masked() && !units.is_byte())
     add("perplexity", false, [](const OrderedJson& result) {
       return fmt::format("{:.4f}", perplexity_per_token(result["loss"].get<double>()));
     });
-  add(bits, false, [&](const OrderedJson& result) {
-    return fmt::format("{:.5f}", bytes ? result["bits_per_byte"].get<double>() : bits_of(result["loss"].get<double>()));
+  add(bits, units.is_byte(), [&](const OrderedJson& result) {
+    if (!bytes) return fmt::format("{:.5f}", bits_of(result["loss"].get<double>()));
+    const std::string interval = units.is_byte() ? confidence_of(result, "bits_per_byte_confidence95") : "";
+    return fmt::format("{:.5f}{}", result["bits_per_byte"].get<double>(), interval);
   });
   add("tokens/s", false, [](const OrderedJson& result) { return human_count(speed_of(result)); });
   if (!unknown_text(evaluation["results"].front()).empty()) add("unknown", false, unknown_text);
@@ -322,9 +326,10 @@ std::string describe_table(const OrderedJson& evaluation, const LossUnits& units
   drop_if_common(columns, "tokens", "tokens scored", common);
   std::string text = fmt::format("\n{}", text_table(columns));
   if (!common.empty()) text += fmt::format("{}.\n", common);
-  const bool trained = is_trained(evaluation, evaluation["results"][baseline]);
-  return text + (trained ? "The baseline has the lengths of training.\n" : "") +
-         "± is half of a 95 % interval, in nats. For a difference it is narrow, since both\nread the same text.\n";
+  text += trained ? "Differences are to the lengths of training. " : "";
+  return text +
+         "Losses and differences are in nats.\n"
+         "± is half of a 95 % interval. For a difference it is narrow, since both read the\nsame text.\n";
 }
 
 std::string share_text(const OrderedJson& line) {

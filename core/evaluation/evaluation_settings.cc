@@ -8,6 +8,8 @@
 #include <span>
 
 #include "base/directory_content.h"
+#include "base/file.h"
+#include "base/json_text.h"
 #include "base/load_document.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -98,7 +100,7 @@ void EvaluationSettings::describe(JsonFields& fields) {
            "that find their memory full, and keeps of earlier segments what training keeps, whatever memory says"});
   fields.optional("output", output,
                   {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv. If "
-                              "it holds an evaluation, it is replaced as a whole",
+                              "it holds another evaluation, force replaces that as a whole",
                    .flag = {.value = "DIR"}});
   fields.optional("name", name,
                   {.meaning = "name of the result, which goes to RUN/evaluations/NAME of the checkpoint's run. Without "
@@ -209,6 +211,32 @@ std::filesystem::path output_of(const EvaluationSettings& settings, const std::f
     throw UsageError("{}: exists and holds no evaluation, which alone would be replaced, but {}; name another",
                      directory.string(), describe_content(directory));
   return directory;
+}
+
+void check_replaceable(const std::filesystem::path& directory, EvaluationSubject subject) {
+  const std::filesystem::path file = directory / "evaluation.json";
+  if (!path_exists(file)) return;
+  const auto text_at = [](const Json& there, const char* key) {
+    const auto member = there.is_object() ? there.find(key) : there.end();
+    return member != there.end() && member->is_string() ? member->get<std::string>() : std::string();
+  };
+  std::string command;
+  std::string dataset;
+  try {
+    const Json there = parse_json<DataError>(read_file(file), file.string());
+    command = text_at(there, "command");
+    dataset = text_at(there, "dataset");
+  } catch (const Error&) {  // it is another, whatever it is
+  }
+  subject.settings.checkpoint = subject.checkpoint;
+  if (command == command_of(subject.settings) && dataset == subject.dataset) return;
+  const bool is_of_other_tokens = command == command_of(subject.settings);
+  throw UsageError("{}: expected no evaluation or the same one, found {}; --force replaces it, another {} keeps it",
+                   directory.string(),
+                   command.empty()      ? "one that cannot be read"
+                   : is_of_other_tokens ? "that of other tokens in " + subject.settings.data
+                                        : "that of: " + command,
+                   subject.settings.called(subject.settings.name.empty() ? "output" : "name"));
 }
 
 }  // namespace segue

@@ -62,4 +62,14 @@ std::vector<EvaluationPoint> points_of(const EvaluationSettings& settings, const
 // lies in no run, or the directory is there and holds something else.
 std::filesystem::path output_of(const EvaluationSettings& settings, const std::filesystem::path& checkpoint);
 
+// What an evaluation is of.
+struct EvaluationSubject {
+  EvaluationSettings settings;
+  std::string checkpoint;  // directory
+  std::string dataset;     // identity of its split
+};
+
+// Throws UsageError when the directory holds an evaluation of anything else, which took time and would be lost.
+void check_replaceable(const std::filesystem::path& directory, EvaluationSubject subject);
+
 }  // namespace segue

@@ -119,8 +119,9 @@ std::optional<EvaluationResult> Evaluator::run_unless(const Asked& stop, TokenSo
 std::optional<EvaluationResult> Evaluator::run_until(const Listeners& listeners, TokenSource source,
                                                      const EvaluationPlan& plan) {
   if (plan.scored_rows() == 0)
-    throw DataError("{}: expected at least {} tokens for {} {} of 2, found {}", source.name(), 2 * plan.lanes(),
-                    plan.lanes(), plural(plan.lanes(), "stream"), source.tokens());
+    throw DataError(
+        "{}: expected at least {} tokens for {} {} of 2, found {}; lower the batch size, or prepare more text",
+        source.name(), 2 * plan.lanes(), plan.lanes(), plural(plan.lanes(), "stream"), source.tokens());
   const LongWork evaluating(job_, "evaluating");  // some ranks have more lanes than others
   const std::string name = source.name();
   if (masking_ && source.has_marks())

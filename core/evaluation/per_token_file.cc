@@ -167,7 +167,7 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
 
 PerTokenLosses read_per_token_file(const std::filesystem::path& path) {
   const std::string found = describe_path(path);
-  if (found.empty()) throw DataError("{}: the file is missing", path.string());
+  if (found.empty()) throw DataError("{}: the file is missing; segue eval --per-token writes it", path.string());
   if (!found.starts_with(kHdf5File))
     throw DataError("{}: expected losses, as segue eval --per-token writes them, found {}", path.string(), found);
   return read_per_token_file(Hdf5Bytes(path));

@@ -68,8 +68,8 @@ void check_tokenizer(const Checkpoint& checkpoint, const Dataset& dataset) {
   const std::string expected =
       info ? describe(*info)
            : fmt::format("{}, vocabulary {}", kind ? name_of_choice(*kind) : "unknown", human_count(stored.vocab_size));
-  throw DataError("{}: tokenizer {}; the model of {} was trained with {}", dataset.directory().string(),
-                  describe(found), checkpoint.directory().string(), expected);
+  throw DataError("{}: expected the tokenizer that {} was trained with, {}; found {}; prepare the text with that one",
+                  dataset.directory().string(), checkpoint.directory().string(), expected, describe(found));
 }
 
 }  // namespace segue

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -158,7 +159,8 @@ void refuse_other_directories(const std::filesystem::path& path) {
   const bool is_of_run = path_exists(path / "config.json") && !path_exists(path / kManifestName);
   if (is_of_run) return;
   const std::string found = describe_path(path);
-  throw DataError("{}: expected the directory of a run, found {}", path.string(), found.empty() ? "nothing" : found);
+  throw DataError("{}: expected the directory of a run, found {}", path.string(),
+                  found.empty() ? fmt::format("nothing{}", meant_beside(path, DirectoryKind::kRun)) : found);
 }
 
 }  // namespace

@@ -237,11 +237,14 @@ void check_resumable(const Checkpoint& checkpoint, const Config& config, const D
   const TrainingState state = read_training_state(checkpoint);
   const std::string& split = config.data.train_split;
   if (!dataset.has_identity(split, state.dataset))
-    throw CheckpointError("{}: was trained on other tokens{}: dataset {}, {} has {}", checkpoint.directory().string(),
-                          state.dataset.starts_with(kByTokens)
-                              ? ""
-                              : ", or on the same in other shards, which its version of the program did not tell apart",
-                          state.dataset, dataset.directory().string(), dataset.identity(split));
+    throw CheckpointError(
+        "{}: expected the tokens that it was trained on{}, {}; found {} in {}; name the dataset of then "
+        "with --set data.path=DIR, or start a new run with training.init_from",
+        checkpoint.directory().string(),
+        state.dataset.starts_with(kByTokens)
+            ? ""
+            : ", or the same in other shards, which its version of the program did not tell apart",
+        state.dataset, dataset.identity(split), dataset.directory().string());
   check_optimizer_state(checkpoint, checkpoint.tensors(kOptimizerFile), config.optimizer);
   const auto memory = make_training_memory(config.model, use_of(config.model), 1);
   const SavedMemory saved(checkpoint, memory->state());

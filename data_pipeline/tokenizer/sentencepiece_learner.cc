@@ -136,6 +136,15 @@ class PieceLearner : public TokenizerLearner {
           "--vocab-size: expected at least {} pieces, one for each character of the text, each byte and what is "
           "unknown, found {}",
           needed, asked);
+    constexpr std::string_view kTooHigh = "Vocabulary size too high (";
+    constexpr std::string_view kMost = "value <= ";
+    const size_t high = reason.find(kTooHigh);
+    const size_t most = reason.find(kMost);
+    int64_t fits = 0;
+    if (high != std::string::npos && most != std::string::npos &&
+        std::from_chars(reason.data() + high + kTooHigh.size(), end, asked).ec == std::errc() &&
+        std::from_chars(reason.data() + most + kMost.size(), end, fits).ec == std::errc())
+      return fmt::format("--vocab-size: expected at most {} pieces, as many as this text has, found {}", fits, asked);
     return printable_line(without_flags(reason), 300);
   }
 

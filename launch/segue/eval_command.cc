@@ -44,6 +44,7 @@ constexpr const char* kEvalExamples =
     "The memory may be longer or shorter than in training. --mem-len 0 evaluates the model without memory.\n"
     "The result goes to RUN/evaluations/NAME, where segue report finds it. Without --name, the settings make the\n"
     "name. --json prints the content of evaluation.json, and nothing else.\n"
+    "An evaluation that a name holds already is replaced by the same one, and with --force by any.\n"
     "A config file has the flags as keys: {\"checkpoint\": \"runs/books\", \"mem_len\": [0, 128], ...}. Flags "
     "override\n"
     "it.";
@@ -51,12 +52,16 @@ constexpr const char* kEvalExamples =
 struct EvalOptions {
   std::string config;
   EvaluationSettings settings;
+  bool force = false;
   bool json = false;
   bool quiet = false;
 
   void describe(JsonFields& fields) {
     fields.optional("config", config, {.meaning = "settings as JSON; flags override them", .flag = {.value = "FILE"}});
     settings.describe(fields);
+    fields.optional("force", force,
+                    {.meaning = "replace another evaluation that output or name holds already. The same settings with "
+                                "the same checkpoint need no force"});
     fields.optional("json", json, {.meaning = "print the content of evaluation.json"});
     fields.optional("quiet", quiet, {.meaning = "print no progress", .flag = {.alias = "-q"}});
   }
@@ -185,6 +190,8 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
     if (given.data.empty()) {
       logger->info("data: {}, which the model was trained on", settings.data);
       warn_of_other_tokens(checkpoint, dataset, *logger);
+    } else {
+      warn_of_learned_text(checkpoint, dataset, settings.split, *logger);
     }
     warn_of_unknown(dataset, settings.split, *logger);
   }
@@ -203,6 +210,11 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
         settings.max_tokens > 0 ? " or raise " + settings.called("max_tokens") : "");
 
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
+  const bool is_named = !given.name.empty() || !given.output.empty();
+  if (job.is_first() && is_named && !options.force)
+    check_replaceable(output, {.settings = settings,
+                               .checkpoint = checkpoint.directory().string(),
+                               .dataset = dataset.identity(settings.split)});
   std::optional<ResultFiles> files;
   if (job.is_first()) files.emplace(given, output, *logger);
   job.barrier();  // some ranks have read more than others

@@ -32,6 +32,7 @@ std::vector<std::string> evaluation_words(const PlacedComparison& plan, const Co
                                  split,
                                  "--name",
                                  name,
+                                 "--force",
                                  "--device",
                                  training.device,
                                  "--precision",

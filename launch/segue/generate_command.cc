@@ -96,8 +96,13 @@ void show(std::string_view text) {
 
 SourcedText read_text(const std::string& path, std::string_view flag, const GenerateOptions& options,
                       const TextModel& model, Logger& logger) {
-  FileText file = read_text_file(
-      path, {.as_is = options.as_is, .as_is_flag = "--as-is", .reader = fmt::format("segue generate {} -", flag)});
+  if (path != kStandardInput && !path_exists(path))
+    throw FileError("{}: there is no such file; {} takes a file, or - for standard input{}", path, flag,
+                    flag == "--prompt-file" ? "; --prompt takes a text itself" : "");
+  FileText file =
+      read_text_file(path, {.as_is = options.as_is,
+                            .as_is_flag = "--as-is",
+                            .reader = fmt::format("segue generate {} {} -", shell_word(options.checkpoint), flag)});
   for (const std::string& warning : file.signs.warnings(model.tokenizer().info().kind, TextUse::kReading))
     logger.warn("{}", warning);
   const bool goes_on = file.text.find('\n') < file.text.find_last_not_of('\n');

@@ -275,11 +275,24 @@ void check_read(const InspectOptions& options, bool is_config) {
     throw UsageError("--mask: expected a file named *.svg, found {}", options.mask);
 }
 
+// Of the four kinds of things that can be inspected, only one is a file. What is broken JSON is told by its reader.
+void check_is_config(const std::string& path) {
+  const std::string beginning = beginning_of(path);
+  refuse_git_lfs_pointer(beginning, path);
+  const size_t first = beginning.find_first_not_of(" \t\r\n");
+  const bool is_object = first != std::string::npos && beginning[first] == '{';
+  const DocumentKind kind = is_object ? kind_of_file(path) : DocumentKind::kUnknown;
+  if (!is_object || (kind != DocumentKind::kTrainingConfig && kind != DocumentKind::kUnknown))
+    throw ConfigError("{}: expected a dataset, a run, a checkpoint or a training config, found {}", path,
+                      describe_path(path));
+}
+
 void run_inspect(const InspectOptions& options) {
   const std::filesystem::path path = options.path;
   if (!std::filesystem::exists(path)) throw UsageError("{}: no such file or directory", options.path);
   const bool is_config = std::filesystem::is_regular_file(path);
   check_read(options, is_config);
+  if (is_config) check_is_config(options.path);
   if (is_config) return inspect_config(options);
   if (holds_checkpoints(path)) return inspect_checkpoint(options);
   const std::vector<DirectoryKind> kinds = kinds_in(path);

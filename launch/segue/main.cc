@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -34,7 +36,10 @@ int run(int argc, char** argv) {
   app.footer(kMainExamples);
   app.set_version_flag("--version", segue::program_version());
   app.require_subcommand(1);
-  app.failure_message(segue::usage_error);
+  app.failure_message(
+      [typed = std::vector<std::string>(argv + 1, argv + argc)](const CLI::App* given, const CLI::Error& error) {
+        return segue::usage_error(given, error, typed);
+      });
   segue::add_prepare_command(app);
   segue::add_tasks_command(app);
   segue::add_train_command(app);

@@ -26,6 +26,10 @@ std::string data_of(const Checkpoint& checkpoint);
 // When the dataset at that path is no longer the one that it was trained on.
 void warn_of_other_tokens(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger);
 
+// When a split of the dataset holds text that the checkpoint was trained on, since its sources were cut elsewhere.
+void warn_of_learned_text(const Checkpoint& checkpoint, const Dataset& dataset, const std::string& split,
+                          Logger& logger);
+
 // The run whose checkpoint it is; none of an import or a copy.
 std::optional<std::filesystem::path> run_of(const Checkpoint& checkpoint);
 

@@ -137,19 +137,6 @@ std::string describe_unknown_flag(const CLI::App& command, const std::string& pl
   return fmt::format("{}unknown flag {}{}", place, name, hint_at_flag(command, name, flags));
 }
 
-// Explains unexpected words: the first where a command was expected, otherwise the first flag, since the words beside
-// it may be its values.
-std::string describe_unknown(const CLI::App* app, const std::vector<std::string>& words) {
-  const CLI::App* command = innermost(app);
-  const std::string place = command == app ? "" : command->get_name() + ": ";
-  const std::vector<std::string> commands = names_of(commands_of(*command));
-  if (!commands.empty() && !is_flag(words.front())) return place + unknown_command(words.front(), commands);
-  const auto flag = std::find_if(words.begin(), words.end(), is_flag);
-  if (flag != words.end()) return describe_unknown_flag(*command, place, flag->substr(0, flag->find('=')));
-  const std::string stray = stray_override(*command, words);
-  return stray.empty() ? fmt::format("{}expected no argument \"{}\"", place, words.front()) : place + stray;
-}
-
 // The command as far as it was given.
 std::string typed(const CLI::App& command) {
   std::string text = full_name(command);
@@ -183,6 +170,53 @@ std::string describe_missing(const CLI::App& command) {
                      full_name(command), commands.front());
 }
 
+// "; put quotes around a value with spaces, as in: --prompt 'It was'", of a word behind the value of a flag or behind a
+// name that has it; nothing where it stands behind neither.
+std::string with_quotes(const CLI::App& command, const std::vector<std::string>& typed_words,
+                        const std::string& stray) {
+  const auto at = std::ranges::find(typed_words, stray);
+  if (at == typed_words.end()) return {};
+  auto begin = at;
+  while (begin != typed_words.begin() && !is_flag(*std::prev(begin))) --begin;
+  const auto end = std::find_if(at, typed_words.end(), is_flag);
+  const auto joined = [](auto first, auto last, const char* between) {
+    return fmt::format("{}", fmt::join(first, last, between));
+  };
+  const auto equals = std::find(begin, end, "=");
+  const std::string flag = begin == typed_words.begin() ? "" : *std::prev(begin);
+  if (flag == "--set" || (equals != begin && equals != end && std::next(equals) != end)) {
+    const std::string pair = flag == "--set" ? joined(begin, end, "") : *std::prev(equals) + "=" + *std::next(equals);
+    return fmt::format("; expected KEY=VALUE without spaces, as in: --set {}", shell_word(pair));
+  }
+  const CLI::Option* option = flag.empty() ? nullptr : command.get_option_no_throw(flag);
+  if (option != nullptr && option->get_type_name() == "TEXT" && at != begin)
+    return fmt::format("; put quotes around a value with spaces, as in: {} {}", flag,
+                       shell_word(joined(begin, end, " ")));
+  for (auto first = begin; first != at; ++first) {  // the name of a file
+    const std::string name = joined(first, std::next(at), " ");
+    if (path_exists(name)) return did_you_mean(shell_word(name));
+  }
+  return {};
+}
+
+// Explains unexpected words: the first where a command was expected, otherwise the first flag, since the words beside
+// it may be its values.
+std::string describe_unknown(const CLI::App* app, const std::vector<std::string>& words,
+                             const std::vector<std::string>& typed_words) {
+  const CLI::App* command = innermost(app);
+  const std::string place = command == app ? "" : command->get_name() + ": ";
+  const std::vector<std::string> commands = names_of(commands_of(*command));
+  if (!commands.empty() && !is_flag(words.front())) return place + unknown_command(words.front(), commands);
+  const auto flag = std::find_if(words.begin(), words.end(), is_flag);
+  if (flag != words.end()) return describe_unknown_flag(*command, place, flag->substr(0, flag->find('=')));
+  const std::string stray = stray_override(*command, words);
+  if (!stray.empty()) return place + stray;
+  const std::string quoted = with_quotes(*command, typed_words, words.front());
+  const std::string missing = quoted.empty() ? describe_missing(*command) : "";
+  if (!missing.empty()) return fmt::format("{}; found only \"{}\"", missing, words.front());
+  return fmt::format("{}expected no argument \"{}\"{}", place, words.front(), quoted);
+}
+
 }  // namespace
 
 std::string stray_override(const CLI::App& command, std::vector<std::string> words) {
@@ -203,12 +237,13 @@ std::string unknown_command(const std::string& word, const std::vector<std::stri
                      meant.empty() ? fmt::format("; expected one of {}", fmt::join(commands, ", ")) : meant);
 }
 
-std::string usage_error(const CLI::App* app, const CLI::Error& error) {
+std::string usage_error(const CLI::App* app, const CLI::Error& error, const std::vector<std::string>& typed_words) {
   const std::vector<std::string> unknown = app->remaining(true);
   const auto is = [&error](CLI::ExitCodes code) { return error.get_exit_code() == static_cast<int>(code); };
   const bool is_missing = is(CLI::ExitCodes::RequiredError);
   std::string what;
-  if ((is_missing || is(CLI::ExitCodes::ExtrasError)) && !unknown.empty()) what = describe_unknown(app, unknown);
+  if ((is_missing || is(CLI::ExitCodes::ExtrasError)) && !unknown.empty())
+    what = describe_unknown(app, unknown, typed_words);
   if (is_missing && what.empty()) what = describe_missing(*innermost(app));
   if (is(CLI::ExitCodes::ArgumentMismatch)) what = describe_count(*innermost(app), error.what());
   if (is(CLI::ExitCodes::ExcludesError) || is(CLI::ExitCodes::RequiresError)) what = describe_pair(error.what());

@@ -11,7 +11,8 @@ namespace segue {
 std::string unknown_command(const std::string& word, const std::vector<std::string>& commands);
 
 // The error for an unknown command or flag: the word, and the one that was probably meant.
-std::string usage_error(const CLI::App* app, const CLI::Error& error);
+// `typed`: the command line behind the program's name.
+std::string usage_error(const CLI::App* app, const CLI::Error& error, const std::vector<std::string>& typed);
 
 // What is wrong with a word that is KEY=VALUE, belongs to no flag and names no file, of the command's own or of these;
 // empty: there is none, or no --set.

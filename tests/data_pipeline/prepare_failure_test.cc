@@ -34,12 +34,12 @@ TEST_F(PrepareFailureTest, SourcesThatAreNotThereOrNotUsable) {
             name("absent") + ": there is no such file");
   write_text(directory_ / "empty", "");
   EXPECT_EQ(refusal<DataError>({.output = output_, .train = {text_}, .valid = {directory_ / "empty"}}),
-            name("empty") + ": the file is empty");
+            name("empty") + ": the file is empty; name one with text in it");
   EXPECT_EQ(
       refusal<DataError>({.output = output_, .train = {directory_.path()}}),
       fmt::format(
           "{0}: expected a file, found a directory of other files, such as dataset.partial; name the files in it, as "
-          "in: {0}/*.txt",
+          "in: {0}/*",
           directory_.path().string()));
   EXPECT_EQ(
       refusal<DataError>({.output = output_, .train = {text_}, .format = SourceFormat::kUInt16}),
@@ -62,7 +62,9 @@ TEST_F(PrepareFailureTest, TokensOutsideTheVocabularyAreNamedWithTheirPlace) {
 
 TEST_F(PrepareFailureTest, SplitsTooSmallToHoldATokenAndItsTarget) {
   EXPECT_EQ(refusal<DataError>({.output = output_, .input = {text_}, .fractions = {0.9, 0.1}}),
-            "split \"valid\": expected at least 2 tokens, found 1 of the sources' 9");
+            text_.string() +
+                ": split \"valid\": expected at least 2 tokens, found 1 of 9; give more text, or a larger share "
+                "with --split");
 }
 
 TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {

@@ -105,7 +105,7 @@ void try_npz(Bytes bytes) {
 void try_look(Bytes bytes) {
   const std::string_view beginning = text_of(bytes);
   for (const segue::Expected expected : {segue::Expected::kText, segue::Expected::kTokens, segue::Expected::kEither})
-    segue::demand_one_line(segue::unsupported_format_of(beginning, expected, "a file"));
+    segue::demand_one_line(segue::unsupported_format_of(beginning, expected, {.file = "a file"}));
   segue::demand_one_line(segue::wide_text_of(beginning));
   segue::demand_one_line(segue::raw_tokens_of(beginning));
   segue::demand_one_line(segue::json_records_of(beginning));

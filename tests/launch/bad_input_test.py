@@ -65,7 +65,10 @@ def test_config(program):
         refused(program, CONFIG, "train", file, "--set", override, "--run", "r1", says=says, leaves_nothing_at="r1")
     program.write("broken.json", '{"data": {"path": "text"},')
     refused(program, CONFIG, "train", "broken.json", "--run", "r1", says=["broken.json"], leaves_nothing_at="r1")
-    refused(program, FILE, "train", "none.json", "--run", "r1", says=["none.json"], leaves_nothing_at="r1")
+    refused(program, FILE, "train", "none.json", "--run", "r1", leaves_nothing_at="r1",
+            says=["none.json: there is no such file; the path is seen from " + os.path.realpath(program.directory)])
+    refused(program, FILE, "train", "configs/quickstart.json", "--run", "r1", leaves_nothing_at="r1",
+            says=["configs/quickstart.json: there is no such file; did you mean ", "/configs/quickstart.json?"])
     program.write("comparison.json", '{"base": "run.json", "variants": [], "budget": {}}')
     refused(program, CONFIG, "train", "comparison.json", "--run", "r1", leaves_nothing_at="r1",
             says=["comparison.json: expected a training config, found a comparison, which segue compare reads"])
@@ -85,6 +88,8 @@ def test_command_line(program):
     os.makedirs(program.path("runs", "copy"), exist_ok=True)
     for name in ("config.json", "metrics.jsonl"):
         program.write(os.path.join("runs", "copy", name), "{}")
+    program.write("my file", "")
+    program.write("book", "It was a bright day.")
     for arguments, says in (
             (("trian", "run.json", "--run", "r1"), "unknown command trian; did you mean train?"),
             (("bench", "stpe"), "bench: unknown command stpe; did you mean step?"),
@@ -108,6 +113,12 @@ def test_command_line(program):
             (("eval", "--memlen=5"), "eval: unknown flag --memlen; did you mean --mem-len?"),
             (("generate", "--topp", 5), "generate: unknown flag --topp; did you mean --top-p?"),
             (("train", "run.json", "other.json"), 'train: expected no argument "other.json"'),
+            (("generate", "run", "--prompt", "It", "was", "--tokens", 5),
+             """generate: expected no argument "was"; put quotes around a value with spaces, as in: --prompt 'It was'"""),
+            (("train", "run.json", "--set", "data.path", "=", "x"), "expected KEY=VALUE without spaces, as in: --set data.path=x"),
+            (("train", "run.json", "data.path", "=", "x"), "expected KEY=VALUE without spaces, as in: --set data.path=x"),
+            (("effective-context", "runs/copy"), 'effective-context: expected --model, as in: segue effective-context --model'),
+            (("inspect", "my", "file"), "did you mean 'my file'?"),
             (("bench", "step", "run.json", "--precision", "fp16"), 'found "fp16"; did you mean bf16?'),
             (("prepare", "--tokenizer", "sentencepeice", "--output", "d1"), "did you mean sentencepiece?"),
             (("prepare", "--format", "UINT16", "--output", "d1"), "did you mean uint16?"),
@@ -117,6 +128,8 @@ def test_command_line(program):
             (("inspect", "text", "--vocab-size", 9), "--vocab-size: expected a config, found text"),
             (("inspect", "run.json", "--verify"), "--verify: expected a dataset, found run.json")):
         refused(program, USAGE, *arguments, says=[says])
+    refused(program, CONFIG, "inspect", "book",
+            says=["book: expected a dataset, a run, a checkpoint or a training config, found text, which segue prepare reads"])
     refused(program, CONFIG, "eval", "--checkpoint", "run", "--data", "text", "--stride", 8, says=["--stride: expected none without --recompute"])
     refused(program, FILE, "inspect", "run.json", "--mask", "none/seen.svg", says=["none/seen.svg"])
 
@@ -194,7 +207,10 @@ def test_checkpoint(program):
 
     refused(program, USAGE, "train", file, "--run", "run", says=["--resume"])
     refused(program, CONFIG, "train", file, "--set", "model.n_layer=3", "--run", "run", "--resume", says=["model.n_layer: 2 -> 3"])
-    refused(program, CHECKPOINT, "eval", "--checkpoint", "none", "--data", "text", says=["none"])
+    refused(program, CHECKPOINT, "eval", "--checkpoint", "rum", "--data", "text",
+            says=["rum: expected a run or a checkpoint, found nothing there; did you mean run?"])
+    refused(program, CHECKPOINT, "generate", "--checkpoint", "another", "--prompt", "a", says=["found nothing there; beside it: hurt, lost, run"])
+    refused(program, CHECKPOINT, "eval", "--checkpoint", "nowhere/run", "--data", "text", says=["nowhere/run: expected a run or a checkpoint, found nothing there"])
     refused(program, DATA, "eval", "--checkpoint", "run", "--data", "text", "--split", "other", says=["other"])
     program.prepare_tokens("tokens", 9, train=[1, 2, 3] * 30)
     refused(program, DATA, "eval", "--checkpoint", "run", "--data", "tokens", "--split", "train", says=["tokens", "ready-made"])
@@ -255,7 +271,7 @@ def test_resuming_with_other_keys(program):
     check("learning rate" not in errors and "training.log_interval" in errors, errors)
     program.write("other.txt", "other text " * 600)
     program.run("prepare", "--input", "other.txt", "--split", "0.8,0.1,0.1", "--output", "shards", "--force")
-    refused(program, CHECKPOINT, *resumed, says=["was trained on other tokens: dataset tokens:xxh3:", "shards has tokens:xxh3:"])
+    refused(program, CHECKPOINT, *resumed, says=["expected the tokens that it was trained on, tokens:xxh3:", "found tokens:xxh3:", " in shards; name the dataset of then with --set data.path=DIR"])
 
 
 def test_files_of_other_commands(program):
@@ -294,18 +310,21 @@ def test_files_of_other_commands(program):
     os.truncate(program.path("cut.h5"), 99)
     shutil.copy(glob.glob(program.path("run", "checkpoints", "step-*", "weights.safetensors"))[0], program.path("cut.safetensors"))
     os.truncate(program.path("cut.safetensors"), os.path.getsize(program.path("cut.safetensors")) - 1)
+    refused(program, DATA, "paired-difference", "absent.h5", "absent.h5",
+            says=["absent.h5: the file is missing; segue eval --per-token writes it"])
     for other, found in others.items():
         for own, command in readers.items():
             refused(program, CONFIG, *command, other, says=[f"{other}: expected {names[own].split(',')[0]}, found {found}"])
         refused(program, DATA, "report", other, says=[f"{other}: expected the directory of a run, found {found}"])
         refused(program, CHECKPOINT, "generate", "--checkpoint", other, "--prompt", "a", says=[f"one checkpoint, found {found}"])
         if other != "none":
-            refused(program, CONFIG, "inspect", other, says=[f"{other}: expected a training config, found {found}"])
+            refused(program, CONFIG, "inspect", other,
+                    says=[f"{other}: expected a dataset, a run, a checkpoint or a training config, found {found}"])
         if not other.endswith(".h5"):
             refused(program, DATA, "paired-difference", other, other,
                     says=[f"{other}: expected losses, as segue eval --per-token writes them, found {found}"])
     refused(program, DATA, "prepare", "--input", "none", "--output", "d1",
-            says=["none: expected a file, found an empty directory; name the files in it, as in: none/*.txt"])
+            says=["none: expected a file, found an empty directory; name files of text"])
     refused(program, DATA, "train", config(program), "--set", "data.path=none", "--run", "new",
             says=["none: not a dataset: manifest.json is missing; found an empty directory"])
     refused(program, CONFIG, "report", "theirs", says=["theirs/config.json: expected a training config", names[theirs]])

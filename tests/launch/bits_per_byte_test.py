@@ -86,7 +86,7 @@ def test_every_way_of_scoring(job, kind, text):
         check(math.isclose(ratio, 40 / sum(sizes[step * 40 + 1:step * 40 + 41]), rel_tol=1e-9), f"{kind}: {line}")
     for number, (way, options) in enumerate(WAYS.items()):
         ranks = number % 3 + 1
-        job.run_ranks(ranks, "eval", "--checkpoint", "run", "--data", "data", "--per-token", "--output", "evaluated",
+        job.run_ranks(ranks, "eval", "--checkpoint", "run", "--data", "data", "--per-token", "--force", "--output", "evaluated",
                       "--quiet", *options)
         result = read_evaluation(job.path("evaluated"))["results"][0]
         file = os.path.join("evaluated", result["per_token"])
@@ -99,7 +99,7 @@ def test_every_way_of_scoring(job, kind, text):
             bits = sum(line["bits_per_byte"] * line["bytes"] for line in result[table])
             check(math.isclose(bits / scored, result["bits_per_byte"], rel_tol=1e-9), f"{kind}, {way}: bits {table}")
     # That of training scores as blocks do.
-    job.run("eval", "--checkpoint", "run", "--data", "data", "--per-token", "--output", "evaluated", "--quiet",
+    job.run("eval", "--checkpoint", "run", "--data", "data", "--per-token", "--force", "--output", "evaluated", "--quiet",
             "--batch-size", 2, "--max-tokens", 170)
     result = read_evaluation(job.path("evaluated"))["results"][0]
     nll = row(job, "nll", os.path.join("evaluated", result["per_token"]), "f")
@@ -172,7 +172,7 @@ def test_unknown(job):
         line = next(line for line in map(json.loads, file) if "evaluation" in line)
     check(f"unknown {100 * line['unknown_share']:.3g} %" in errors, errors)
     for ranks, options in ((1, ["--max-tokens", 200]), (2, ["--mem-len", "0,8", "--batch-size", 3, "--warm-up", 24])):
-        shown, _ = job.run_ranks(ranks, "eval", "--checkpoint", "run", "--data", "unknown", "--per-token", "--output",
+        shown, _ = job.run_ranks(ranks, "eval", "--checkpoint", "run", "--data", "unknown", "--per-token", "--force", "--output",
                                  "run/evaluations/unknown", *options)
         results = read_evaluation(job.path("run", "evaluations", "unknown"))["results"]
         shares = [result["unknown_share"] for result in results]
@@ -211,7 +211,7 @@ def test_marks(job):
                          training={"batch_size": 1, "tgt_len": 15, "max_step": 2})
         shutil.rmtree(job.path("run"))
         job.train(1, "run")
-        job.run_ranks(2, "eval", "--checkpoint", "run", "--data", data, "--per-token", "--output", "evaluated", "--quiet",
+        job.run_ranks(2, "eval", "--checkpoint", "run", "--data", data, "--per-token", "--force", "--output", "evaluated", "--quiet",
                       "--batch-size", 4)
         result = read_evaluation(job.path("evaluated"))["results"][0]
         file = os.path.join("evaluated", result["per_token"])

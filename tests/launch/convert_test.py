@@ -141,7 +141,7 @@ def test_import_with_tokenizer(program):
     check("vocabulary 40, tokenizer word" in output and "<eos>" not in output, output)
     check_reads_text(program, "with-tokenizer", "w1 w2\nw3 unheard", "words")
     check("--eos line marks ends of lines" in imports(program, "--tokenizer", "words.txt", output="unmarked"), "no word of <eos>")
-    refused(program, DATA, "eval", "--checkpoint", "unmarked", "--data", "words", "--split", "train", says=["words: tokenizer word"])
+    refused(program, DATA, "eval", "--checkpoint", "unmarked", "--data", "words", "--split", "train", says=["words: expected the tokenizer that", "found word"])
     imports(program, "--data", "words")
     check_reads_text(program, "with-tokenizer", "w1 w2", "words")
     check("no tokenizer" in imports(program, output="without"), "import does not say that there is no tokenizer")

@@ -38,7 +38,7 @@ def epoch(program, run, config):
 
 def evaluated(program, run, split, *options):
     program.run("eval", "--checkpoint", run, "--data", "text", "--split", split, "--batch-size", 3, *options, "--output",
-                f"{run}-{split}", "--quiet")
+                f"{run}-{split}", "--force", "--quiet")
     with open(program.path(f"{run}-{split}", "evaluation.json")) as file:
         return json.load(file)["results"][0]["loss"]
 

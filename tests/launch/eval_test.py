@@ -35,7 +35,7 @@ def test_a_sweep_is_written_whole(program):
     check([result["mem_len"] for result in results] == [0, 8, 24], "memory lengths")
     check(evaluation["trained"]["mem_len"] == 24 and evaluation["warm_up"] == "auto", "lengths of training")
     check(evaluation["command"].endswith("--mem-len 0,8,24 --warm-up auto --per-token --name sweep"), evaluation["command"])
-    check(evaluation["baseline"] == 2 and "  baseline  " in output, f"the baseline of\n{output}")
+    check(evaluation["baseline"] == 2 and "  as trained  " in output, f"the baseline of\n{output}")
     check(all(len(line) <= 80 for line in output.splitlines()), f"wider than 80 columns:\n{output}")
     for result in results:
         above = result["above_baseline"]["loss"]
@@ -91,7 +91,7 @@ def test_a_model_is_used_otherwise(program):
     check("model.memory.initial=zeros" in output, output)
     for options, is_trained in (([], True), (["--set", "model.memory.initial=zeros"], False)):
         output, _ = program.run("eval", *given(*warm_up, "--mem-len", "8,24", *options))
-        check(("The baseline has the lengths of training" in output) == is_trained, f"{options}: {output}")
+        check(("Differences are to the lengths of training" in output) == is_trained, f"{options}: {output}")
     check(evaluation["results"][0]["loss"] != evaluate(program, *given(*warm_up))["loss"], "zeros are not attended to")
 
     for override, says in (("model.n_layer=3", ["--set model.n_layer=3", "how weights are used"]),
@@ -321,6 +321,43 @@ def test_a_position_table_has_an_end(program):
             says=["model.position.max_positions", "tgt_len 16", "mem_len 100"])
 
 
+def test_an_evaluation_is_replaced_only_by_itself_or_on_demand(program):
+    """What took hours is not lost to a short try of the same name."""
+    file = program.path("run", "evaluations", "kept", "evaluation.json")
+    for name, there in ((["--name", "kept"], "run/evaluations/kept"), (["--output", "kept"], "kept")):
+        whole = given("--mem-len", "0,8", *name, "--quiet")
+        program.run("eval", *whole)
+        program.run("eval", *whole)
+        short = given("--max-tokens", 64, *name)
+        refused(program, USAGE, "eval", *short, leaves_nothing_at=".partial",
+                says=[there + ": expected no evaluation or the same one, found that of: segue eval --checkpoint", "--mem-len 0,8",
+                      f"--force replaces it, another {name[0]} keeps it"])
+        check(len(read_evaluation(program.path(there))["results"]) == 2, f"{there} was replaced")
+        refused(program, USAGE, "eval", *given("--mem-len", "0,8", "--split", "valid", *name), says=[there, "--force replaces it"])
+        _, errors = program.run("eval", *short, "--force")
+        check("replaces the evaluation that was in" in errors, errors)
+        check(len(read_evaluation(program.path(there))["results"]) == 1, f"{there} was not replaced")
+    program.write(file, "{")
+    refused(program, USAGE, "eval", *given("--name", "kept"), says=["found one that cannot be read; --force"])
+
+
+def test_learned_text_is_told_of(program):
+    """Of another cut of the text that the run was trained on, and of none other."""
+    for shares, split, says in (("0.1,0.1,0.8", "test", "split test: run/checkpoints/step-00000030 was trained on 75 % of its text, in split "
+                                 "train of text, which cuts the same sources elsewhere"), ("0.8,0.1,0.1", "test", None),
+                                ("0.5,0.4,0.1", "test", None), ("0.5,0.4,0.1", "valid", "was trained on ")):
+        program.run("prepare", "--input", "text.txt", "--split", shares, "--output", "cut", "--force")
+        _, errors = program.run("eval", "--checkpoint", "run", "--data", "cut", "--split", split)
+        check((says or "was trained on ") in errors if says else "was trained on" not in errors, f"--split {shares}, {split}: {errors}")
+    program.run("prepare", "--train", "text.txt", "--test", "text.txt", "--output", "cut", "--force")
+    check("was trained on 80 % of its text" in program.run("eval", "--checkpoint", "run", "--data", "cut")[1], "a text as a split of its own")
+    program.write("mixed.txt", "another text " * 99)
+    program.run("prepare", "--train", "mixed.txt", "--test", "text.txt", "mixed.txt", "--output", "cut", "--force")
+    check("was trained on text of 1 of its 2 sources" in program.run("eval", "--checkpoint", "run", "--data", "cut")[1], "one of two sources")
+    program.run("prepare", "--train", "mixed.txt", "--test", "mixed.txt", "--output", "cut", "--force")
+    check("was trained on" not in program.run("eval", "--checkpoint", "run", "--data", "cut")[1], "another text")
+
+
 def test_refuses(program):
     for code, options, says in (
             (CONFIG, ["--warm-up", "much"], ["--warm-up", "much"]),
@@ -347,7 +384,9 @@ def main():
                  test_training_evaluates_with_its_own_lengths, test_effective_context, test_paired_differences,
                  test_python_reads_and_writes_losses, test_the_data_of_the_run_and_a_name, test_json_alone_is_printed,
                  test_a_result_that_nobody_named_need_not_be_kept, test_windows, test_documents_begin_with_empty_memory,
-                 test_a_position_table_has_an_end, test_refuses):
+                 test_a_position_table_has_an_end,
+                 test_an_evaluation_is_replaced_only_by_itself_or_on_demand, test_learned_text_is_told_of,
+                 test_refuses):
         test(program)
 
 

@@ -4,9 +4,12 @@ import csv
 import gzip
 import io
 import json
+import lzma
 import math
 import os
+import random
 import re
+import struct
 import subprocess
 
 from program import TINY_MODEL, Program, check, refused
@@ -141,21 +144,31 @@ def test_text_is_read_as_prepare_reads_it():
     check("2 lines end with CR LF in 1 source, the first returns.txt: kept" in errors, errors)
     check([row[0:3:2] for row in read_table(table)] == [["line_end", "2"] if row[0] == "line_end" else row[0:3:2]
                                                         for row in read_table(plain)], f"CR LF: {table}")
-    check("2 zero bytes in 1 source" in scored("zeros.txt", b"ab\0 \0cd")[1], "zero bytes are not told of")
+    check("2 zero bytes in 1 source" in scored("zeros.txt", b"ab\0 \0cd" + b" abc" * 20)[1], "zero bytes are not told of")
     for name, content, says in (("wide.txt", TEXT.encode("utf-16"), "UTF-16"), ("32.txt", TEXT.encode("utf-32"), "UTF-32"),
                                 ("be.txt", (TEXT * 2).encode("utf-16-be"), "UTF-16"), ("a.zip", b"PK\x03\x04" + b"a" * 99, "a zip"),
                                 ("twice.gz", gzip.compress(gzip.compress(b"a")), "twice"),
                                 ("cut.gz", gzip.compress(TEXT.encode())[:-9], "cut off"),
-                                ("a.jsonl", b'{"text": "a b"}\n' * 2, 'fields "text"; --as-is')):
+                                ("a.jsonl", b'{"text": "a b"}\n' * 2, 'fields "text"; --as-is'),
+                                ("tokens.bin", struct.pack("<2000H", *(i % 50 for i in range(2000))),
+                                 "expected text, found what looks like raw tokens of uint16, as nanoGPT writes them; --as-is"),
+                                ("noise", random.Random(1).randbytes(5000), "expected text, found what looks like no text; --as-is"),
+                                ("paper.pdf", b"%PDF-1.7\n", "a PDF file: pdftotext paper.pdf - | segue generate run {} -; --as-is"),
+                                ("a.parquet", b"PAR1" + bytes(99), " | jq -r .text | segue generate run {} -; --as-is"),
+                                ("packed.pdf.xz", lzma.compress(b"%PDF-1.7\n"),
+                                 "xz -dc packed.pdf.xz > packed.pdf && pdftotext packed.pdf - | segue generate run {} -; --as-is")):
         program.write(name, content)
         for flag in ("--score", "--prompt-file"):
-            refused(program, DATA, "generate", "--checkpoint", "run", flag, name, says=[name + ": ", says])
+            refused(program, DATA, "generate", "--checkpoint", "run", flag, name, says=[name + ": ", says.format(flag)])
     for flag, text in (("--score", TEXT), ("--prompt-file", "abc d")):
         command = [program.binary, "generate", "--checkpoint", "run", flag, "-", "--quiet"]
         done = subprocess.run(command, input=gzip.compress(text.encode()), cwd=program.directory, env=program.environment,
                               capture_output=True, check=True)
         found = done.stdout.decode(errors="replace")
         check(found == plain if flag == "--score" else found.startswith(text), f"{flag} -: {found}")
+    for name, content, says in (("page.html", "<html><body>It was</body></html>\n" * 3, "tags of HTML or XML in 1 source, the first page.html: read like words"),
+                                ("stim.csv", "item,text\n1,ab\n2,cd\n3,ef\n", "columns of a table in 1 source, the first stim.csv: read like words")):
+        check(says in scored(name, content)[1], f"{name} is not told of")
     program.write("pointer", f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1234567\n")
     refused(program, 6, "generate", "--checkpoint", "run", "--score", "pointer", says=["Git LFS's pointer"])
     os.mkfifo(program.path("pipe"))
@@ -197,7 +210,8 @@ def test_refusals():
     refuse(CONFIG, "--prompt", "a", "--same-length", "--mem-len", 0, says=["segue generate: --mem-len: expected at least 1"])
     refuse(CONFIG, "--prompt", "a", "--set", 'model={"visibility": {"same_length": true}}', "--no-same-length",
            says=["--no-same-length and --set model.visibility.same_length"])
-    refuse(6, "--prompt-file", "absent.txt", says=["absent.txt"])
+    refuse(6, "--prompt-file", "absent.txt", says=["absent.txt: there is no such file; --prompt-file takes a file", "--prompt takes a text itself"])
+    refuse(6, "--score", "The old man", says=["The old man: there is no such file; --score takes a file, or - for standard input"])
     program.prepare_tokens("numbers", 50, train=[i % 50 for i in range(400)], valid=[1] * 50)
     program.run("train", config, "--set", "data.path=numbers", "--set", "training.max_step=1", "--run", "numbers-run",
                 "--quiet")

@@ -16,7 +16,7 @@ def write_config(program, name, model):
 
 def evaluation_of(program, run, *options):
     """The output for people, the only result, and the losses of all tokens, None where there is none."""
-    output, _ = program.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--name", "result",
+    output, _ = program.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--name", "result", "--force",
                             "--per-token", *options)
     directory = program.path(run, "evaluations", "result")
     evaluation = read_evaluation(directory)

@@ -110,7 +110,7 @@ def kill_often(job, config, run):
 
 
 def evaluated(job, run, *options):
-    job.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--name", "result", *options)
+    job.run("eval", "--checkpoint", run, "--data", "text", "--split", "valid", "--name", "result", "--force", *options)
     return read_evaluation(job.path(run, "evaluations", "result"))["results"][0]["loss"]
 
 
@@ -220,7 +220,7 @@ def test_attention(job):
             says=["--attention", "--mem-len above 0"])
     by_batch = []
     for size in ("1", "4", "7"):
-        job.run("eval", "--checkpoint", "encoder-whole", "--data", "text", "--attention", "--name", "batch", "--batch-size", size,
+        job.run("eval", "--checkpoint", "encoder-whole", "--data", "text", "--attention", "--name", "batch", "--force", "--batch-size", size,
                 "--document-boundary", "e", "--tgt-len", "2", "--mem-len", "2")
         by_batch.append(read_evaluation(job.path("encoder-whole", "evaluations", "batch"))["results"][0]["attention"])
     check(all(abs(a["memory"] - b["memory"]) <= 1e-6 for other in by_batch[1:] for a, b in zip(other, by_batch[0], strict=True)),

@@ -149,7 +149,7 @@ def check_same_run(expected, found, step, what, ended_at=None):
 
 def evaluate(program, *arguments):
     """The only result of `segue eval`, with its files in the directory `evaluated`."""
-    program.run("eval", *arguments, "--output", "evaluated", "--quiet")
+    program.run("eval", *arguments, "--output", "evaluated", "--force", "--quiet")
     return read_evaluation(program.path("evaluated"))["results"][0]
 
 

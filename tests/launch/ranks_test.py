@@ -111,7 +111,7 @@ def check_evaluation(job, limit, *options, model="model"):
     for ranks in (1, 2, 3):
         name = f"{model}-result{ranks}"
         job.run_ranks(ranks, "eval", "--checkpoint", model, "--data", "text", "--batch-size", 5, "--threads", 1,
-                      "--output", name, "--per-token", "--quiet", *options)
+                      "--output", name, "--force", "--per-token", "--quiet", *options)
         results.append(read_evaluation(job.path(name))["results"][0])
         with open(job.path(name, results[-1]["per_token"]), "rb") as file:
             rows.append(file.read())

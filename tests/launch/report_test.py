@@ -276,7 +276,7 @@ def check_attention(program):
 
 
 def check_refusals(program):
-    refused(program, 4, "report", "nowhere", says=("nowhere: expected the directory of a run, found nothing",), leaves_nothing_at="report.html")
+    refused(program, 4, "report", "nowhere", says=("nowhere: expected the directory of a run, found nothing; beside it: ",), leaves_nothing_at="report.html")
     make_run(program, "broken", metrics(3))
     with open(program.path("broken", "metrics.jsonl"), "a") as file:
         file.write("{\n{}\n")

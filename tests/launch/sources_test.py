@@ -89,7 +89,7 @@ def wide_xz():
 def test_wide_windows(program):
     for content, command in ((wide_zstd(), ["zstd", "-dc", "--long=31"]), (wide_xz(), ["xz", "-dc"])):
         program.write("wide", content)
-        says = f"{' '.join(command)} FILE | segue prepare --input -"
+        says = f"{' '.join(command)} wide | segue prepare --input - --output DIR"
         refused(program, DATA, "prepare", "--train", "wide", "--output", "none", says=("wide: ", "a larger one", says),
                 leaves_nothing_at="none")
         with open(program.path("wide"), "rb") as file:
@@ -296,6 +296,104 @@ def test_word_lists(program):
             "--output", "none", says=('list: expected the unknown word "<other>"',))
 
 
+def run_recipe(program, error, name):
+    """Types the command that an error gives into a shell; the dataset that it makes."""
+    recipe = re.search(r": ((?:gzip -dc|tar|unzip) .* --output DIR)", error).group(1)
+    shutil.rmtree(program.path("DIR"), ignore_errors=True)
+    done = subprocess.run(["bash", "-c", f'segue() {{ "{program.binary}" "$@"; }}; {recipe}'], cwd=program.directory,
+                          env=program.environment, capture_output=True, text=True)
+    check(done.returncode == 0, f"{name}: {recipe}\n{done.stderr}")
+    with open(program.path("DIR", "manifest.json")) as file:
+        return [split["tokens"] for split in json.load(file)["splits"]]
+
+
+def test_recipes(program):
+    """The commands that errors give do what they say, of names with spaces and of compressed files too."""
+    program.write("plain.txt", TEXT)
+    expected = [split[1] for split in prepared(program, "--input", "plain.txt")]
+    archives = {"my text.tar": tar_of(TEXT), "text.tar.gz": gzip.compress(tar_of(TEXT))}
+    if shutil.which("unzip"):
+        archives.update({"text.zip": zip_of(TEXT), "text.zip.gz": gzip.compress(zip_of(TEXT))})
+    for name, content in archives.items():
+        program.write(name, content)
+        code, errors = prepare(program, "--input", name)
+        check(code == DATA and " FILE" not in errors, errors)
+        check(run_recipe(program, errors, name) == expected, f"{name}: its command makes another dataset")
+    program.write("paper.pdf", b"%PDF-1.7\n")
+    program.write("packed.pdf.gz", gzip.compress(b"%PDF-1.7\n"))
+    reader = " - | segue prepare --input - --output DIR; --as-is"
+    refused(program, DATA, "prepare", "paper.pdf", "--output", "none", says=("a PDF file: pdftotext paper.pdf" + reader,))
+    says = "a PDF file: gzip -dc packed.pdf.gz > {0} && pdftotext {0}" + reader
+    refused(program, DATA, "prepare", "packed.pdf.gz", "--output", "none", says=(says.format("packed.pdf"),))
+    program.write("packed.pdf", "what somebody needs")
+    refused(program, DATA, "prepare", "packed.pdf.gz", "--output", "none", says=(says.format("packed.pdf.gz.unpacked"),))
+
+
+def test_names(program):
+    """A directory is answered with a pattern that its files have, and a name in pieces with the name in quotes."""
+    for directory, files in (("licenses", ("Apache-2.0", "readme")), ("my corpus", ("a.md", "b.txt", "c.txt")), ("notes", ("a.md", "b.md"))):
+        os.makedirs(program.path(directory, "more"))
+        for name in files:
+            program.write(os.path.join(directory, name), TEXT[:5000])
+        code, errors = prepare(program, "--input", directory)
+        pattern = re.search(r"name the files in it, as in: (.*)", errors)
+        check(code == DATA and pattern, errors)
+        found = subprocess.run(["bash", "-c", "printf '%s\\n' " + pattern.group(1)], cwd=program.directory, capture_output=True, text=True).stdout
+        named = [name for name in found.splitlines() if os.path.isfile(program.path(name))]
+        check(named, f"{directory}: {pattern.group(0)} names no files")
+    os.makedirs(program.path("hollow", "more"))
+    refused(program, DATA, "prepare", "hollow", "--output", "none", says=("hollow: expected a file, found a directory of other files", "name files of text"))
+    program.write("My Book final.txt", TEXT)
+    for words in (("My", "Book", "final.txt"), ("plain.txt", "My", "Book", "final.txt")):
+        refused(program, DATA, "prepare", "--input", *words, "--output", "none",
+                says=("My: there is no such file; did you mean 'My Book final.txt', in quotes?",), leaves_nothing_at="none")
+    refused(program, DATA, "prepare", "--input", "My", "Boot", "--output", "none", says=("My: there is no such file",))
+
+
+def test_small_texts(program):
+    """What is too short is named, with what to do."""
+    program.write("empty.txt", "")
+    program.write("short.txt", "It was a bright day.\n\n\n\n")
+    refused(program, DATA, "prepare", "empty.txt", "--output", "none", says=("empty.txt: the file is empty; name one with text in it",))
+    refused(program, DATA, "prepare", "short.txt", "--output", "none",
+            says=('short.txt: split "valid": expected at least 2 tokens, found 1 of 24; give more text, or a larger share with --split',))
+    program.write("letter.txt", "a")
+    refused(program, DATA, "prepare", "--train", "plain.txt", "--valid", "letter.txt", "--output", "none",
+            says=('letter.txt: split "valid": expected at least 2 tokens, found 1 of 1; give more text',))
+    code, errors = prepare(program, "--input", "plain.txt", "--split", "0.9,0.1")
+    check(code == 0 and "--split: two shares make train and valid, and no test; three make all" in errors, errors)
+    for shares in ("0.9,0.05,0.05", "1"):
+        check("two shares" not in prepare(program, "--input", "plain.txt", "--split", shares)[1], f"--split {shares}")
+
+
+def test_looks(program):
+    """Tags and tables are read as they are, and told of; what prose has is no sign of them."""
+    page = "<!DOCTYPE html>\n<html><body>" + "<p>It was a bright day.</p>\n" * 99
+    table = "item,cond,sentence\n" + '1,a,"It was a bright, cold day."\n' * 99
+    for name, content, says in (
+            ("page.html", page, "tags of HTML or XML in 1 source, the first page.html: kept, so a model learns to write them; "
+                                "pandoc -t plain page.html gives the text alone"),
+            ("book.xml", '<?xml version="1.0"?>\n' + page, "tags of HTML or XML"),
+            ("stim.csv", table, "columns of a table in 1 source, the first stim.csv: kept, so a model learns to write them; write the column"),
+            ("stim.tsv", table.replace(",", "\t"), "columns of a table"), ("two.csv", "a,b\n1,2\n3,4\n5,6\n" * 9, "columns of a table")):
+        program.write(name, content)
+        found = warnings(program, "--input", name)
+        check(says in found and len(found.splitlines()) == 1, found)
+        check("HTML" not in warnings(program, "--input", name, "--as-is"), f"{name}: told of, as it is")
+    found = warnings(program, "--input", "page.html", "stim.csv", "book.xml")
+    check("in 2 sources, the first page.html" in found and "1 source, the first stim.csv" in found, found)
+    for name, content in (("prose.txt", "He came, saw\nand went, too\nbut not, yes\nor so, no\n" * 99), ("math.txt", "<a < b>\n" * 99),
+                          ("verse.txt", "Tiger, tiger,\nburning, bright,\nin the, forests,\nof the, night,\n" * 99)):
+        program.write(name, content)
+        check(warnings(program, "--input", name) == "", f"{name}: {warnings(program, '--input', name)}")
+    for options in ((), ("--format", "uint16")):
+        refused(program, DATA, "prepare", "--field", "sentence", *options, "--input", "stim.csv", "--output", "none",
+                says=("stim.csv: expected lines of JSON, of which --field takes a part, found a table with the columns item, cond, sentence;",
+                      "without --field all of it is text"))
+    refused(program, DATA, "prepare", "--field", "text", "--input", "plain.txt", "--output", "none",
+            says=("plain.txt: expected lines of JSON", 'found text that begins "It was a bright day',))
+
+
 def test_shared_sources(program):
     """What is learned and evaluated on is named; a file that is cut into splits is not."""
     program.write("copy.txt", TEXT)
@@ -378,4 +476,4 @@ def test_one_line(program):
 
 
 run_each((test_compressed, test_damaged, test_wide_windows, test_standard_input, test_other_formats, test_other_widths, test_pointers_of_git_lfs,
-          test_signs, test_shared_sources, test_files_beside_sources, test_word_lists, test_terminal, test_one_line))
+          test_signs, test_recipes, test_names, test_small_texts, test_looks, test_shared_sources, test_files_beside_sources, test_word_lists, test_terminal, test_one_line))

@@ -109,7 +109,7 @@ def test_more_ranks_than_streams(job, expected):
     means, losses = [], []
     for ranks in (1, 3):
         job.run_ranks(ranks, "eval", "--checkpoint", "three", "--data", "text", "--split", "test", "--batch-size", 2, "--quiet",
-                      "--threads", 1, "--output", f"result{ranks}", "--per-token")
+                      "--threads", 1, "--output", f"result{ranks}", "--force", "--per-token")
         means.append(read_evaluation(job.path(f"result{ranks}"))["results"][0]["loss"])
         with open(job.path(f"result{ranks}", "losses-mem-24.h5"), "rb") as file:
             losses.append(file.read())
