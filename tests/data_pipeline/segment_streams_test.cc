@@ -276,7 +276,8 @@ TEST_F(SegmentStreamsTest, SplitsTooShortForTheStreamsSayTheNumbers) {
               SegmentStreams reader(source_again(), {.streams = 5, .local_streams = 5, .segment_length = 2});
             }),
             (directory_ / "positions").string() +
-                ": split \"train\": expected at least 10 tokens for 5 streams of 2, found 9");
+                ": split \"train\": expected at least 10 tokens for 5 streams of 2, found 9; lower the batch size, or "
+                "prepare more text");
 }
 
 TEST_F(SegmentStreamsTest, PositionsOutsideTheSplitAreRefused) {

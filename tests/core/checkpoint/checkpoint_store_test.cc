@@ -309,7 +309,7 @@ TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
 
 TEST_F(CheckpointStoreTest, ResolveSaysWhatIsNotThere) {
   EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_ / "nowhere"); }),
-              HasSubstr("nowhere: expected a checkpoint: No such file"));
+              HasSubstr("nowhere: expected a run or a checkpoint, found nothing there"));
   EXPECT_THAT(message_of<CheckpointError>([&] { resolve_checkpoint(run_.path()); }),
               HasSubstr(": expected a run's directory, its checkpoints, or one checkpoint"));
   fs::create_directory(store_.directory());
