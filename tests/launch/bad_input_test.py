@@ -225,7 +225,7 @@ def test_position_table(program):
     program.run("train", file, "--run", "shaw")
     evaluation = ("eval", "--checkpoint", "shaw", "--data", "text", "--batch-size", 2)
     refused(program, CONFIG, *evaluation, "--mem-len", 25,
-            says=["max_positions", "41", "tgt_len 16", "mem_len 25", "clamp_len from 1 to 39", "found 40"])
+            says=["max_positions", "41", "tgt_len = 16", "mem_len = 25", "clamp_len from 1 to 39", "found 40"])
     program.run(*evaluation, "--mem-len", 25, "--clamp-len", 39)
     refused(program, CONFIG, "export", "--checkpoint", "shaw", "--output", "shaw-exported", says=["position.kind", "shaw"],
             leaves_nothing_at="shaw-exported")

@@ -32,7 +32,7 @@ def test_refuses_what_training_refuses(job):
     refused(4, "split train: expected at least 40000 tokens for 20000 streams", "training.batch_size=20000")
     refused(4, "expected a vocabulary of data.vocab_size = 300", "data.vocab_size=300")
     refused(4, "nowhere", "data.path=nowhere")
-    refused(5, "nowhere: expected a checkpoint", "training.init_from=nowhere")
+    refused(5, "nowhere: expected a run or a checkpoint", "training.init_from=nowhere")
     refused(5, "feed_forward.w1: expected float32 [64, 32], found float32 [48, 32]", "training.init_from=run", "model.d_inner=64")
     job.environment["CUDA_VISIBLE_DEVICES"] = ""
     refused(7, '"nccl" needs GPUs', "training.communicator=nccl")

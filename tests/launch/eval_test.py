@@ -318,7 +318,7 @@ def test_a_position_table_has_an_end(program):
     table = ["--checkpoint", "table", "--data", "text", "--max-tokens", 100]
     evaluate(program, *table, "--mem-len", 24)
     refused(program, CONFIG, "eval", *table, "--mem-len", "0,100", "--output", "beyond", leaves_nothing_at="beyond",
-            says=["model.position.max_positions", "tgt_len 16", "mem_len 100"])
+            says=["model.position.max_positions", "tgt_len = 16", "mem_len = 100"])
 
 
 def test_an_evaluation_is_replaced_only_by_itself_or_on_demand(program):

@@ -145,14 +145,14 @@ def test_best_is_told(program):
     os.remove(program.path("best", "checkpoints", "best"))
     program.write("best/checkpoints/best", "step-00000002")  # as an archive without links has it
     words = "best/checkpoints/best: expected a link to the best checkpoint, found a file"
+    refused(program, CHECKPOINT, "eval", "best/checkpoints/best", "--data", "text",
+            says=[words, "name the checkpoint itself, such as best/checkpoints/step-00000004"])
     for arguments in (("eval", "best", "--data", "text"), ("train", file, "--run", "best", "--resume")):
         _, errors = program.run(*arguments)
         check(errors.count(words) == 1, f"{arguments}: {errors}")
     program.run("report", "best", "--output", "best.html")
     with open(program.path("best.html")) as page:
         check("eval-test" in page.read(), "evaluations of a copy without links")
-    refused(program, CHECKPOINT, "eval", "best/checkpoints/best", "--data", "text",
-            says=[words, "name the checkpoint itself, such as best/checkpoints/step-00000004"])
 
 
 def test_a_run_without_a_checkpoint_leaves_its_name(program):
