@@ -343,7 +343,7 @@ def test_an_evaluation_is_replaced_only_by_itself_or_on_demand(program):
 
 def test_learned_text_is_told_of(program):
     """Of another cut of the text that the run was trained on, and of none other."""
-    for shares, split, says in (("0.1,0.1,0.8", "test", "split test: run/checkpoints/step-00000030 was trained on 75 % of its text, in split "
+    for shares, split, says in (("0.1,0.1,0.8", "test", "run/checkpoints/step-00000030 was trained on 75 % of its text, in split "
                                  "train of text, which cuts the same sources elsewhere"), ("0.8,0.1,0.1", "test", None),
                                 ("0.5,0.4,0.1", "test", None), ("0.5,0.4,0.1", "valid", "was trained on ")):
         program.run("prepare", "--input", "text.txt", "--split", shares, "--output", "cut", "--force")
