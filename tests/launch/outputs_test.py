@@ -49,7 +49,7 @@ COMMANDS = {
     "dry run": (USAGE, ["train", "config.json", "--dry-run", "--run"], {"notes", "run"}),
     "prepare": (DATA, ["prepare", "--input", "data.txt", "--force", "--output"], {"data"}),
     "tasks": (DATA, ["tasks", "task.json", "--force", "--output"], {"data"}),
-    "eval": (USAGE, ["eval", "--checkpoint", "run", "--data", "data", "--output"], {"evaluated"}),
+    "eval": (USAGE, ["eval", "--checkpoint", "run", "--data", "data", "--force", "--output"], {"evaluated"}),
     "compare": (USAGE, ["compare", "family.json", "--output"], {"compared"}),
     "import": (CHECKPOINT, ["import", "--model", "model.safetensors", "--args", "args.json", "--output"], set()),
     "export": (USAGE, ["export", "--checkpoint", "run", "--format", "huggingface", "--output"], set()),
