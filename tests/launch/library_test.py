@@ -174,12 +174,13 @@ def test_errors_of_the_program(program, example):
     os.mkdir(program.path("no-run"))
     for code, checkpoint, text in ((CHECKPOINT, "absent", "test.txt"), (CHECKPOINT, "no-run", "test.txt"),
                                    (CHECKPOINT, "config.json", "test.txt"), (CHECKPOINT, damaged, "test.txt"),
-                                   (DATA, "letters-run", "unknown.txt"), (DATA, "run", "empty.txt"),
-                                   (FILE, "run", "absent.txt")):
+                                   (DATA, "letters-run", "unknown.txt"), (DATA, "run", "empty.txt")):
         _, expected = program.run("generate", "--checkpoint", checkpoint, "--score", text, "--quiet", expect=code)
         _, found = run(example, checkpoint, text, cwd=program.directory, env=program.environment, expect=code)
         check(len(found.splitlines()) == 1, f"expected one line, found:\n{found}")
         check(found.removeprefix("score_text: ") == expected.removeprefix("segue: "), f"{found}expected {expected}")
+    _, found = run(example, "run", "absent.txt", cwd=program.directory, env=program.environment, expect=FILE)
+    check(found == "score_text: absent.txt: cannot open: No such file or directory\n", found)
 
 
 def test_types_of_errors(user):
