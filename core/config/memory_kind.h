@@ -11,14 +11,11 @@ enum class MemoryKind : uint8_t {
 #include "core/config/memory_kinds.inc"
 };
 inline const auto& table_of(MemoryKind) {
-#define SEGUE_MEMORY_KIND(Name, word, meaning) +1
-  static constexpr size_t kCount = 0
-#include "core/config/memory_kinds.inc"
-      ;
 #define SEGUE_MEMORY_KIND(Name, word, meaning) {MemoryKind::k##Name, #word, meaning},
-  static constexpr ChoiceTable<MemoryKind, kCount> kTable({
+  static constexpr Choice<MemoryKind> kRows[] = {
 #include "core/config/memory_kinds.inc"
-  });
+  };
+  static constexpr ChoiceTable kTable(kRows);
   return kTable;
 }
 

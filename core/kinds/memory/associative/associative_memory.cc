@@ -71,9 +71,8 @@ class AssociativeMemory final : public ModelMemory {
 }  // namespace
 
 extern const ModelMemoryRow kAssociativeInModel;
-constinit const ModelMemoryRow kAssociativeInModel{
-    .make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
-      return std::make_unique<AssociativeMemory>(model);
-    }};
+constexpr ModelMemoryRow kAssociativeInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
+  return std::make_unique<AssociativeMemory>(model);
+}};
 
 }  // namespace segue

@@ -3,6 +3,6 @@
 namespace segue {
 
 extern const KeptMemoryRow kAssociativeKept;
-constinit const KeptMemoryRow kAssociativeKept{};
+constexpr KeptMemoryRow kAssociativeKept{};
 
 }  // namespace segue

@@ -65,7 +65,7 @@ std::vector<CarriedTensor> carried_associations(const ModelConfig& model, int64_
 }  // namespace
 
 extern const MemoryRow kAssociativeRow;
-constinit const MemoryRow kAssociativeRow{
+constexpr MemoryRow kAssociativeRow{
     .describe = describe_associations,
     .needs = needs_of_associations,
     .carried = carried_associations,

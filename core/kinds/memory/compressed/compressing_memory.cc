@@ -107,7 +107,7 @@ std::unique_ptr<CompressedTape> CompressingMemory::record(Arena& arena, Paramete
 }
 
 extern const ModelMemoryRow kCompressedInModel;
-constinit const ModelMemoryRow kCompressedInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
+constexpr ModelMemoryRow kCompressedInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<CompressingMemory>(model);
 }};
 

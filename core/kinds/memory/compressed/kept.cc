@@ -5,7 +5,7 @@
 namespace segue {
 
 extern const KeptMemoryRow kCompressedKept;
-constinit const KeptMemoryRow kCompressedKept{
+constexpr KeptMemoryRow kCompressedKept{
     .make_training = [](const ModelConfig& model, const ModelUse& use, int64_t streams, const Compute& compute)
         -> std::unique_ptr<TrainingMemory> { return std::make_unique<CompressedMemory>(model, use, streams, compute); },
     .make_frozen = [](const ModelInUse& in_use, int64_t streams, int64_t tgt_len) -> std::unique_ptr<FrozenMemory> {

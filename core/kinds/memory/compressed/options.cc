@@ -113,7 +113,7 @@ ReconstructionKind reconstruction_of(const MemoryConfig& memory) {
 }
 
 extern const MemoryRow kCompressedRow;
-constinit const MemoryRow kCompressedRow{
+constexpr MemoryRow kCompressedRow{
     .describe = describe_compression,
     .needs = needs_of_compressed,
     .take_over = take_over_compression,

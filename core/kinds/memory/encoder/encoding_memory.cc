@@ -48,7 +48,7 @@ Value EncodingMemory::record(Tape& tape, Parameters& parameters, const Head& hea
 }
 
 extern const ModelMemoryRow kEncoderInModel;
-constinit const ModelMemoryRow kEncoderInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
+constexpr ModelMemoryRow kEncoderInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<EncodingMemory>(model);
 }};
 

@@ -4,7 +4,7 @@
 namespace segue {
 
 extern const KeptMemoryRow kEncoderKept;
-constinit const KeptMemoryRow kEncoderKept{
+constexpr KeptMemoryRow kEncoderKept{
     .make_training = [](const ModelConfig& /*model*/, const ModelUse& use, int64_t streams,
                         const Compute& compute) -> std::unique_ptr<TrainingMemory> {
       return std::make_unique<EncoderMemory>(use.mem_len, streams, compute.device);

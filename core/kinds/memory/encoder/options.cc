@@ -32,7 +32,7 @@ KindRequirements needs_of_encoder(const MemoryConfig& /*memory*/) {
 }  // namespace
 
 extern const MemoryRow kEncoderRow;
-constinit const MemoryRow kEncoderRow{
+constexpr MemoryRow kEncoderRow{
     .describe = describe_encoder, .needs = needs_of_encoder, .is_seen_whole = true, .is_like_a_window = false};
 
 }  // namespace segue

@@ -3,6 +3,6 @@
 namespace segue {
 
 extern const ModelMemoryRow kHiddenStatesInModel;
-constinit const ModelMemoryRow kHiddenStatesInModel{};
+constexpr ModelMemoryRow kHiddenStatesInModel{};
 
 }  // namespace segue

@@ -3,6 +3,6 @@
 namespace segue {
 
 extern const KeptMemoryRow kHiddenStatesKept;
-constinit const KeptMemoryRow kHiddenStatesKept{};
+constexpr KeptMemoryRow kHiddenStatesKept{};
 
 }  // namespace segue

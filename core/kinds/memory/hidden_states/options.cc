@@ -4,6 +4,6 @@
 namespace segue {
 
 extern const MemoryRow kHiddenStatesRow;
-constinit const MemoryRow kHiddenStatesRow{};
+constexpr MemoryRow kHiddenStatesRow{};
 
 }  // namespace segue

@@ -74,7 +74,7 @@ class InfiniMemoryOfModel final : public ModelMemory {
 }  // namespace
 
 extern const ModelMemoryRow kInfiniInModel;
-constinit const ModelMemoryRow kInfiniInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
+constexpr ModelMemoryRow kInfiniInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   return std::make_unique<InfiniMemoryOfModel>(model);
 }};
 

@@ -3,6 +3,6 @@
 namespace segue {
 
 extern const KeptMemoryRow kInfiniKept;
-constinit const KeptMemoryRow kInfiniKept{};
+constexpr KeptMemoryRow kInfiniKept{};
 
 }  // namespace segue

@@ -25,6 +25,6 @@ std::vector<CarriedTensor> carried_sums(const ModelConfig& model, int64_t layer)
 }  // namespace
 
 extern const MemoryRow kInfiniRow;
-constinit const MemoryRow kInfiniRow{.needs = needs_of_infini, .carried = carried_sums};
+constexpr MemoryRow kInfiniRow{.needs = needs_of_infini, .carried = carried_sums};
 
 }  // namespace segue

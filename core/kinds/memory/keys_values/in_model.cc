@@ -3,6 +3,6 @@
 namespace segue {
 
 extern const ModelMemoryRow kKeysValuesInModel;
-constinit const ModelMemoryRow kKeysValuesInModel{.in_training = Remembered::kKeysAndValues};
+constexpr ModelMemoryRow kKeysValuesInModel{.in_training = Remembered::kKeysAndValues};
 
 }  // namespace segue

@@ -3,6 +3,6 @@
 namespace segue {
 
 extern const KeptMemoryRow kKeysValuesKept;
-constinit const KeptMemoryRow kKeysValuesKept{};
+constexpr KeptMemoryRow kKeysValuesKept{};
 
 }  // namespace segue

@@ -5,6 +5,6 @@
 namespace segue {
 
 extern const MemoryRow kKeysValuesRow;
-constinit const MemoryRow kKeysValuesRow{.has_weights_of = MemoryKind::kHiddenStates};
+constexpr MemoryRow kKeysValuesRow{.has_weights_of = MemoryKind::kHiddenStates};
 
 }  // namespace segue

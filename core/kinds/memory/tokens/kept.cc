@@ -4,10 +4,9 @@
 namespace segue {
 
 extern const KeptMemoryRow kTokensKept;
-constinit const KeptMemoryRow kTokensKept{
-    .make_training = [](const ModelConfig& model, const ModelUse& use, int64_t streams,
-                        const Compute& compute) -> std::unique_ptr<TrainingMemory> {
-      return std::make_unique<TokenMemory>(model, use, streams, compute);
-    }};
+constexpr KeptMemoryRow kTokensKept{.make_training = [](const ModelConfig& model, const ModelUse& use, int64_t streams,
+                                                        const Compute& compute) -> std::unique_ptr<TrainingMemory> {
+  return std::make_unique<TokenMemory>(model, use, streams, compute);
+}};
 
 }  // namespace segue

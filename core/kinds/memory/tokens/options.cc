@@ -39,9 +39,9 @@ void take_over_tokens(const MemoryConfig& memory, ModelUse& use) {
 }  // namespace
 
 extern const MemoryRow kTokensRow;
-constinit const MemoryRow kTokensRow{.describe = describe_tokens,
-                                     .needs = needs_of_tokens,
-                                     .take_over = take_over_tokens,
-                                     .without_limit = [](const MemoryConfig& memory) { return said_kind(memory); }};
+constexpr MemoryRow kTokensRow{.describe = describe_tokens,
+                               .needs = needs_of_tokens,
+                               .take_over = take_over_tokens,
+                               .without_limit = [](const MemoryConfig& memory) { return said_kind(memory); }};
 
 }  // namespace segue

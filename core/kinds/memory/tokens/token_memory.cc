@@ -74,7 +74,7 @@ class TokenMemoryOfModel final : public ModelMemory {
 }  // namespace
 
 extern const ModelMemoryRow kTokensInModel;
-constinit const ModelMemoryRow kTokensInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
+constexpr ModelMemoryRow kTokensInModel{.make = [](const ModelConfig& model) -> std::unique_ptr<ModelMemory> {
   if (model.memory.tokens == 0) return std::make_unique<ModelMemory>();  // rows of layers alone
   return std::make_unique<TokenMemoryOfModel>(model);
 }};
