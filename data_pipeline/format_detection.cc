@@ -151,8 +151,8 @@ std::vector<std::string> columns_of(std::string_view beginning, char separator) 
   for (size_t feed = beginning.find('\n'); feed != std::string_view::npos && lines < kLines;
        feed = beginning.find('\n')) {
     std::vector<std::string> cells = cells_of(beginning.substr(0, feed), separator);
-    if (lines == 0) columns = std::move(cells);
     if (lines > 0 && cells.size() != columns.size()) return {};
+    if (lines == 0) columns = std::move(cells);
     beginning.remove_prefix(feed + 1);
     ++lines;
   }

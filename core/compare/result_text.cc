@@ -126,7 +126,7 @@ TextColumn names_of(const ComparisonResult& result) {
 // What is said of a variant beside its numbers.
 std::string remark_on(const ComparisonResult& result, const VariantMeasure* measure, size_t v,
                       const MeasureUnits& units) {
-  const std::string diverged = divergence_of(result, result.variants[v]);
+  std::string diverged = divergence_of(result, result.variants[v]);
   if (measure == nullptr || !measure->difference) return diverged;
   return verdict_of(*measure->difference, units) + (diverged.empty() ? "" : "; ") + diverged;
 }
