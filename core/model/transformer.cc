@@ -136,8 +136,7 @@ StreamRows Transformer::record_segment(Step& step, SegmentOfStep segment) const 
   }
   std::erase_if(rows, [](const StreamRows& part) { return part.count == 0; });
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer)
-    residual = record_layer(step, segment, layer, residual);
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer) residual = record_layer(step, segment, layer, residual);
   const Value last = output_of_layers(tape, step.parameters, residual, config_.block, kFinalNorm);
   step.stations->close(segment, last);
   return {last, segment.first_own(), segment.count};
