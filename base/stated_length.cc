@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -68,6 +69,7 @@ std::optional<StatedLength> length_of_safetensors(const FileReader& file) {
     if (offsets.is_array() && offsets.size() == 2 && offsets[1].is_number_unsigned())
       end = std::max(end, offsets[1].get<uint64_t>());
   }
+  if (end > std::numeric_limits<uint64_t>::max() - kLengthBytes - length) return std::nullopt;  // no file is as long
   return StatedLength{.bytes = kLengthBytes + length + end};
 }
 
@@ -86,7 +88,8 @@ std::optional<StatedLength> length_of(const FileReader& file) {
 std::string describe_cut(const std::filesystem::path& path) try {
   const FileReader file(path);
   const std::optional<StatedLength> stated = length_of(file);
-  if (!stated || stated->bytes <= static_cast<uint64_t>(file.size())) return "";
+  constexpr auto kLongest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (!stated || stated->bytes <= static_cast<uint64_t>(file.size()) || stated->bytes > kLongest) return "";
   return fmt::format("; it is cut off: {} bytes of {}{}", file.size(), stated->is_least ? "at least " : "",
                      stated->bytes);
 } catch (const Error&) {

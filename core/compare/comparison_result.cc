@@ -167,7 +167,10 @@ double ComparisonResult::bits(double loss, const std::optional<double>& bits_per
   return is_per_byte() && bits_per_byte ? *bits_per_byte : bits_of(loss);
 }
 
-std::string ComparisonResult::bits_name() const { return "bits/" + (is_per_byte() ? "byte" : unit); }
+std::string ComparisonResult::bits_name() const {
+  if (is_per_byte()) return "bits/byte";
+  return unit.empty() ? "bits" : "bits/" + unit;  // where all runs diverged, none says what its tokens are
+}
 
 size_t ComparisonResult::points() const {
   size_t points = 0;

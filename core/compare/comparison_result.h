@@ -54,7 +54,7 @@ struct ComparisonResult {
   bool is_per_byte() const { return tokens_per_byte > 0.0; }
   // Of a loss in nats per token that is known per byte too, or not.
   double bits(double loss, const std::optional<double>& bits_per_byte) const;
-  std::string bits_name() const;              // "bits/byte" where bytes are known, or "bits/token"
+  std::string bits_name() const;              // "bits/byte" where bytes are known, or "bits/token", or "bits"
   std::vector<MeasureKind> measures() const;  // what is known of all, that which tells most first
 };
 

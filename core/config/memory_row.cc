@@ -10,22 +10,18 @@ namespace segue {
 #define SEGUE_MEMORY_KIND(Name, word, meaning) extern const MemoryRow k##Name##Row;
 #include "core/config/memory_kinds.inc"
 
-const MemoryRow& row_of(MemoryKind kind) {
-  switch (kind) {
-#define SEGUE_MEMORY_KIND(Name, word, meaning) \
-  case MemoryKind::k##Name:                    \
-    return k##Name##Row;
-#include "core/config/memory_kinds.inc"
-  }
-  throw ContractError("unknown kind of memory");
-}
+namespace {
 
-std::vector<const MemoryRow*> memory_rows() {
-  return {
+constexpr const MemoryRow* kRows[] = {
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Row,
 #include "core/config/memory_kinds.inc"
-  };
-}
+};
+
+}  // namespace
+
+const MemoryRow& row_of(MemoryKind kind) { return *kRows[static_cast<size_t>(kind)]; }
+
+std::span<const MemoryRow* const> memory_rows() { return kRows; }
 
 std::string said_kind(const MemoryConfig& memory) { return fmt::format(R"(kind = "{}")", name_of_choice(memory.kind)); }
 

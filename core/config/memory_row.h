@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,8 @@ struct MemoryRow {
   void (*take_over)(const MemoryConfig& memory, ModelUse& use) = [](const MemoryConfig& /*memory*/, ModelUse& /*use*/) {
   };
 
-  // Where a token may be remembered however much later, what makes it so: `kind = "tokens"`, below model.memory. Empty
-  // where it is forgotten after so many tokens. Of what layers carry, nobody asks.
+  // What makes it remember a token however much later, below model.memory: `kind = "tokens"`. Empty where a token is
+  // forgotten after a number of others. Whether layers carry something is asked of `carried` instead.
   std::string (*without_limit)(const MemoryConfig& memory) = [](const MemoryConfig& /*memory*/) {
     return std::string();
   };
@@ -42,14 +43,14 @@ struct MemoryRow {
   // The kind whose models have the same weights, if another has.
   std::optional<MemoryKind> has_weights_of = {};
 
-  bool learns_from_later_segments = false;  // what to write, through those of the same step alone
-  bool is_seen_whole = false;               // by every token, whatever layers see of their segment
-  bool holds_a_segment = false;             // at least: segments are never longer than it
-  bool is_like_a_window = true;             // of keys, of as many tokens
+  bool learns_from_later_segments = false;  // layers learn what to write only through later segments of a step
+  bool is_seen_whole = false;               // every token sees all of it, whatever layers see of their segment
+  bool holds_a_segment = false;             // segments are never longer than the memory
+  bool is_like_a_window = true;             // a window of as many keys can stand for it
 };
 
 const MemoryRow& row_of(MemoryKind kind);
-std::vector<const MemoryRow*> memory_rows();  // of all kinds, in the order of the list
+std::span<const MemoryRow* const> memory_rows();  // of all kinds, in the order of the list
 
 // `kind = "WORD"`.
 std::string said_kind(const MemoryConfig& memory);

@@ -8,6 +8,9 @@
 
 namespace segue {
 
+// The inputs of memory tokens where a segment writes them, unless it writes what it read.
+inline constexpr const char* kWrittenTokens = "memory.written";
+
 // Records the parameter `name` [K, D] for every stream, scaled as other tokens are: `shape` [B, K, D].
 Value learned_tokens(Tape& tape, Parameters& parameters, const std::string& name, const Shape& shape);
 

@@ -14,13 +14,11 @@ namespace segue {
 #include "core/config/memory_kinds.inc"
 
 const KeptMemoryRow& kept(MemoryKind kind) {
-  switch (kind) {
-#define SEGUE_MEMORY_KIND(Name, word, meaning) \
-  case MemoryKind::k##Name:                    \
-    return k##Name##Kept;
+  static constexpr const KeptMemoryRow* kRows[] = {
+#define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Kept,
 #include "core/config/memory_kinds.inc"
-  }
-  throw ContractError("unknown kind of memory");
+  };
+  return *kRows[static_cast<size_t>(kind)];
 }
 
 std::unique_ptr<TrainingMemory> make_rows_and_states(const ModelConfig& model, const ModelUse& use, int64_t streams,

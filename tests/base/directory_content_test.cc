@@ -50,6 +50,21 @@ TEST_F(DirectoryContentTest, IsSaidInWords) {
   EXPECT_EQ(describe_content(directory_ / "others" / "b.txt"), "a file");
 }
 
+TEST_F(DirectoryContentTest, APathAtWhichNothingIsTellsWhatIsBesideIt) {
+  const std::string place = directory_.path().string();
+  EXPECT_EQ(meant_beside(directory_ / "book", DirectoryKind::kRun), "");
+  with("book", {"config.json", "metrics.jsonl"});
+  with("text", {"manifest.json"}, R"({"format": "segue-dataset"})");
+  EXPECT_EQ(meant_beside(directory_ / "bok", DirectoryKind::kRun), "; did you mean " + place + "/book?");
+  EXPECT_EQ(meant_beside(directory_ / "bok/checkpoints/best", DirectoryKind::kRun),
+            "; did you mean " + place + "/book?");
+  EXPECT_EQ(meant_beside(directory_ / "bok/", DirectoryKind::kRun), "; did you mean " + place + "/book?");
+  EXPECT_EQ(meant_beside(directory_ / "another", DirectoryKind::kRun), "; beside it: " + place + "/book");
+  EXPECT_EQ(meant_beside(directory_ / "book2", DirectoryKind::kDataset), "; beside it: " + place + "/text");
+  for (int i = 0; i < 6; ++i) with("a" + std::to_string(i), {"config.json", "metrics.jsonl"});
+  EXPECT_THAT(meant_beside(directory_ / "unlike", DirectoryKind::kRun), HasSubstr("/a4 and 2 more"));
+}
+
 TEST_F(DirectoryContentTest, FilesOfOtherFormatsAreNotReplaced) {
   const std::filesystem::path directory = with("files", {"a.json"});
   const auto refused = [&](const std::string& text, OutputFormat format) {

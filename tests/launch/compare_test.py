@@ -282,6 +282,7 @@ def test_rates_that_diverge_lose(program):
     check(page.text.count("beyond") == page.text.count(told) == 1, "page: two rates")
     write(program, "hot.json", variants=variants, seeds=[1], learning_rates=[999, 1000])
     output, _ = program.run("compare", "hot.json", "--output", "all", "--quiet")
+    check("by bits on validation" in output, f"all:\n{output}")
     check("0 of 2 runs are measured, 2 diverged" in output and "all of which diverged" in " ".join(output.split()), f"all:\n{output}")
     check(result(program, "all")["variants"][0]["sweep"]["learning_rate"] == 999, "the lowest where all diverged")
     read_page(program.path("all/index.html"))

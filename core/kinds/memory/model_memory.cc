@@ -10,13 +10,11 @@ namespace segue {
 namespace {
 
 const ModelMemoryRow& in_model(MemoryKind kind) {
-  switch (kind) {
-#define SEGUE_MEMORY_KIND(Name, word, meaning) \
-  case MemoryKind::k##Name:                    \
-    return k##Name##InModel;
+  static constexpr const ModelMemoryRow* kRows[] = {
+#define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##InModel,
 #include "core/config/memory_kinds.inc"
-  }
-  throw ContractError("unknown kind of memory");
+  };
+  return *kRows[static_cast<size_t>(kind)];
 }
 
 }  // namespace

@@ -8,8 +8,6 @@ namespace segue {
 
 namespace {
 
-constexpr const char* kWrittenTokens = "memory.written";
-
 class AssociativeStations final : public MemoryStations {
  public:
   AssociativeStations(StepRecording& step, const ModelConfig& model, const std::vector<Associations>& layers)

@@ -8,7 +8,6 @@ namespace segue {
 namespace {
 
 constexpr const char* kInitialTokens = "memory.initial";  // those that streams begin with
-constexpr const char* kWrittenTokens = "memory.written";  // what is written from, unless from those that were read
 
 class TokenStations final : public MemoryStations {
  public:
