@@ -268,16 +268,6 @@ void check_positions(const ModelConfig& model, std::string_view source) {
   check_terms(model, source);
 }
 
-void check_block(const BlockConfig& block, std::string_view source) {
-  if (block.final_norm && !block.pre_lnorm)
-    throw_conflict({.key = "model.block.final_norm",
-                    .expected = "false",
-                    .reason = {.because = "every layer already ends in a layer norm"},
-                    .with = "model.block.pre_lnorm = false",
-                    .found = "true"},
-                   source);
-}
-
 void check_clusters(const ModelConfig& model, std::string_view source) {
   const HeadConfig& head = model.head;
   if (std::ssize(head.cutoffs) > kernels::kMaxCutoffs)
@@ -330,7 +320,7 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_kinds_of(model, source);
   check_layers(model, source);
   check_positions(model, source);
-  check_block(model.block, source);
+  check_block_requirements(model, source);
   check_all_patterns(model, source);
   check_spans(model, source);
   check_kind_requirements(model, source);

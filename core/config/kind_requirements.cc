@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "core/config/block_row.h"
 #include "core/config/kind_checks.h"
 #include "core/config/layers.h"
 #include "core/config/memory_kind.h"
@@ -17,6 +18,8 @@
 namespace segue {
 
 KindRequirements requirements_of(const MemoryConfig& memory) { return row_of(memory.kind).needs(memory); }
+
+KindRequirements requirements_of(const BlockConfig& block) { return row_of(block.kind).needs(block); }
 
 KindRequirements requirements_of(ScoreKind score) {
   switch (score) {
@@ -155,6 +158,10 @@ KindInUse memory_in_use(const ModelConfig& model) {
   return {name_of_kind("model.memory.kind", model.memory.kind), requirements_of(model.memory)};
 }
 
+KindInUse block_in_use(const ModelConfig& model) {
+  return {name_of_kind("model.block.kind", model.block.kind), requirements_of(model.block)};
+}
+
 // `key` leads to the score that keeps them.
 KindInUse states_in_use(const std::string& key) {
   return {name_of_kind(key + ".kind", ScoreKind::kState), requirements_of(ScoreKind::kState)};
@@ -192,7 +199,7 @@ void check_states(const ModelConfig& model, std::string_view source) {
 }  // namespace
 
 std::vector<KindInUse> kinds_in_use(const ModelConfig& model) {
-  std::vector<KindInUse> kinds{memory_in_use(model)};
+  std::vector<KindInUse> kinds{memory_in_use(model), block_in_use(model)};
   if (const std::string key = key_of_states(model); !key.empty()) kinds.push_back(states_in_use(key));
   kinds.push_back(objective_in_use(model));
   kinds.push_back(global_stream_in_use(model));
@@ -206,6 +213,10 @@ void check_kind_requirements(const ModelConfig& model, std::string_view source) 
   for (const KindInUse& kind : {objective_in_use(model), global_stream_in_use(model)})
     NeedsCheck(model, kind, source).check_all();
   if (is_last) check_memory_requirements(model, source);
+}
+
+void check_block_requirements(const ModelConfig& model, std::string_view source) {
+  NeedsCheck(model, block_in_use(model), source).check_all();
 }
 
 void check_memory_requirements(const ModelConfig& model, std::string_view source) {

@@ -67,6 +67,7 @@ struct KindRequirements {
 };
 
 KindRequirements requirements_of(const MemoryConfig& memory);
+KindRequirements requirements_of(const BlockConfig& block);
 KindRequirements requirements_of(ScoreKind score);
 KindRequirements requirements_of(ObjectiveKind objective);
 KindRequirements requirements_of(const GlobalStreamConfig& stream);
@@ -77,11 +78,13 @@ struct KindInUse {
   KindRequirements needs;
 };
 
-// Those of its memory, its states, its objective and its global stream, if it has such.
+// Those of its memory, its block, its states, its objective and its global stream, if it has such.
 std::vector<KindInUse> kinds_in_use(const ModelConfig& model);
 
-// Throw ConfigError naming `source` and both keys when a model is not as its kinds, or that of its memory, need it.
+// Throw ConfigError naming `source` and both keys when a model is not as its kinds, or that of its block or its memory,
+// need it. The first leaves out the block.
 void check_kind_requirements(const ModelConfig& model, std::string_view source);
+void check_block_requirements(const ModelConfig& model, std::string_view source);
 void check_memory_requirements(const ModelConfig& model, std::string_view source);
 
 // The same for lengths that its memory needs.

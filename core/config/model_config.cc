@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/json_fields.h"
-#include "core/config/block_kind.h"
+#include "core/config/block_row.h"
 #include "core/config/bounds.h"
 #include "core/config/depth_kind.h"
 #include "core/config/head_kind.h"
@@ -319,10 +319,7 @@ void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "
 
 void BlockConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what a layer is"});
-  fields.optional("pre_lnorm", pre_lnorm, {.meaning = "layer norm before attention and feed-forward instead of after"});
-  fields.optional("final_norm", final_norm,
-                  {.meaning = "with pre_lnorm, a layer norm after the last layer. Nothing else bounds the sums of the "
-                              "layers. The authors' codes have none"});
+  for (const BlockRow* row : block_rows()) row->describe(*this, fields);
   fields.optional("layer_norm_epsilon", layer_norm_epsilon,
                   {.meaning = "added to the variance in layer norms, and in the norms of heads that read a state",
                    .above = 0,

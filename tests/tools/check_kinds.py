@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fails where a source outside a kind's folder names a kind of memory. Who adds one must find and extend each such place,
-but adds a line to core/config/memory_kinds.inc without a search: let an entry of a kind's row answer, such as those of
-core/config/memory_row.h, or a station of core/kinds/memory/model_memory.h."""
+"""Fails where a source outside a kind's folder names a kind of memory or of block. Who adds one must find and extend each
+such place, but adds a line to core/config/memory_kinds.inc or block_kinds.inc without a search: let an entry of a kind's
+row answer, such as those of core/config/memory_row.h, or a station of core/kinds/memory/model_memory.h."""
 
 import pathlib
 import re
@@ -9,10 +9,10 @@ import sys
 
 FOLDERS = ("core", "launch")
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
-NAMED = re.compile(r"\bMemoryKind::k[A-Z]\w*|\busing enum MemoryKind\b")
+NAMED = re.compile(r"\b(?:Memory|Block)Kind::k[A-Z]\w*|\busing enum (?:Memory|Block)Kind\b")
 COMMENT = re.compile(r"//.*")
 # Kinds' own folders, and the table of what kinds of other axes go with.
-OWN = re.compile(r"core/kinds/memory/[a-z_]+/|core/config/kind_requirements\.cc")
+OWN = re.compile(r"core/kinds/(?:memory|block)/[a-z_]+/|core/config/kind_requirements\.cc")
 
 
 def names_in(text):
@@ -33,5 +33,5 @@ def problems_under(root):
 
 if __name__ == "__main__":
     found = list(problems_under(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) or "only kinds of memory name themselves")
+    print("\n".join(found) or "only kinds name themselves")
     sys.exit(1 if found else 0)

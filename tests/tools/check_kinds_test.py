@@ -1,4 +1,4 @@
-"""Proves that check_kinds.py finds who names a kind of memory, and lets kinds name themselves."""
+"""Proves that check_kinds.py finds who names a kind of memory or of block, and lets kinds name themselves."""
 
 import pathlib
 import tempfile
@@ -11,6 +11,7 @@ class CheckKinds(unittest.TestCase):
     def test_names_are_found(self):
         self.assertEqual(list(names_in("\nif (kind == MemoryKind::kTokens) return;\n")), [(2, "MemoryKind::kTokens")])
         self.assertEqual(list(names_in("using enum MemoryKind;\n")), [(1, "using enum MemoryKind")])
+        self.assertEqual(list(names_in("BlockKind::kTransformer\n")), [(1, "BlockKind::kTransformer")])
 
     def test_what_names_none_is_not(self):
         self.assertEqual(list(names_in("MemoryKind kind;  // one of MemoryKind::kTokens and others\n")), [])

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/attention/mixer.h"
+#include "core/config/block_kind.h"
+#include "core/kinds/block/layer_parts.h"
 
 namespace segue {
 
@@ -23,16 +24,29 @@ struct LayerOutputs {
 // One implementation per `model.block.kind`, one object per layer.
 class Block {
  public:
+  explicit Block(LayerParts parts);
   virtual ~Block() = default;
-  virtual void declare(std::vector<ParameterSpec>& specs) const = 0;
+
+  // The parameters of its parts; a kind adds its own behind them.
+  virtual void declare(std::vector<ParameterSpec>& specs) const;
   virtual LayerOutputs apply(Tape& tape, Parameters& parameters, const Residual& input,
                              const LayerInputs& inputs) const = 0;
+
   // Records the keys and values of a memory: [B, M, D] -> [B, M, 2*N*H].
-  virtual Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const = 0;
+  Value keys_and_values(Tape& tape, Parameters& parameters, const Value& hidden, const ModelUse& use) const;
   // Records what attention by content alone gets of each of several memories for a segment that the layer has read: see
   // Mixer::mixed_by_content.
-  virtual std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
-                                         const std::vector<Value>& memories) const = 0;
+  std::vector<Value> contents_of(Tape& tape, Parameters& parameters, const LayerOutputs& read,
+                                 const std::vector<Value>& memories) const;
+
+ protected:
+  // Of a layer that read x [B, T, D] and ends in such a residual.
+  LayerOutputs outputs(Residual residual, const Value& x, const Mixer::Mixed& mixed, const LayerInputs& inputs) const;
+
+  const LayerParts& parts() const { return parts_; }
+
+ private:
+  LayerParts parts_;
 };
 
 // The residual [B, T, D] with its branch, if it has one, added.
@@ -47,5 +61,9 @@ Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& resid
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,
                                   std::shared_ptr<Schedules> schedules, const LayerName& layer,
                                   std::unique_ptr<AttentionMemory> memory = nullptr);
+
+// What each kind's own file defines for core/config/block_kinds.inc.
+#define SEGUE_BLOCK_KIND(Name, word, meaning) std::unique_ptr<Block> make_##word##_block(LayerParts parts);
+#include "core/config/block_kinds.inc"
 
 }  // namespace segue
