@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "base/error.h"
@@ -12,29 +13,20 @@ namespace segue {
 namespace {
 
 constexpr int64_t kFewestRegions = 5;
-constexpr size_t kFewestJoined = 8;
 
-// How far regions that have tokens lie off the mean, each as the sum over its tokens.
-struct Deviations {
-  std::vector<double> off;
-
-  int64_t regions() const { return std::ssize(off); }
-
-  // Beyond one standard error of what chance makes of k independent regions, 1/sqrt(k): to miss a correlation narrows
-  // the interval by more than joining in vain widens it.
-  bool neighbours_correlate() const {
-    const double squares = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
-    const double products = std::inner_product(off.begin(), off.end() - 1, off.begin() + 1, 0.0);
-    return products > squares / std::sqrt(static_cast<double>(regions()));
+// The variance of a sum of values that correlate with their neighbours, from deviations that add up to 0. All k - 1
+// cosines would give k / (k - 1) times the sum of their squares, as if neighbours were independent.
+double variance_of_sum(std::span<const double> deviations, int64_t cosines) {
+  const auto k = static_cast<double>(deviations.size());
+  double squares = 0.0;
+  for (int64_t j = 1; j <= cosines; ++j) {
+    double along = 0.0;
+    for (size_t i = 0; i < deviations.size(); ++i)
+      along += deviations[i] * std::cos(std::numbers::pi * static_cast<double>(j) * (static_cast<double>(i) + 0.5) / k);
+    squares += 2.0 * along * along;
   }
-
-  Deviations joined() const {
-    Deviations pairs;
-    for (size_t i = 0; i + 1 < off.size(); i += 2) pairs.off.push_back(off[i] + off[i + 1]);
-    if (off.size() % 2 == 1) pairs.off.back() += off.back();
-    return pairs;
-  }
-};
+  return squares / static_cast<double>(cosines);
+}
 
 std::optional<double> half_width95(const std::optional<StandardError>& error) {
   if (!error) return std::nullopt;
@@ -76,22 +68,15 @@ std::optional<StandardError> LossMean::standard_error(LossPer per) const {
 }
 
 std::optional<StandardError> LossMean::error_over(const Counts& counts) const {
-  Deviations deviations;
+  std::vector<double> deviations;
   const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
   const double centre = std::accumulate(sums_.begin(), sums_.end(), 0.0) / all;
   for (size_t i = 0; i < sums_.size(); ++i)
-    if (counts_[i] > 0) deviations.off.push_back(sums_[i] - centre * static_cast<double>(counts[i]));
-  if (deviations.regions() < kFewestRegions) return std::nullopt;
-  while (deviations.neighbours_correlate() && deviations.off.size() > kFewestJoined) {
-    Deviations longer = deviations.joined();
-    if (longer.regions() < kFewestRegions) break;
-    deviations = std::move(longer);
-  }
-  const std::vector<double>& off = deviations.off;
-  const double spread = std::inner_product(off.begin(), off.end(), off.begin(), 0.0);
-  const auto k = static_cast<double>(deviations.regions());
-  const double of_sum = std::max(std::sqrt(k / (k - 1.0) * spread), grain_);
-  return StandardError{.value = of_sum / all, .degrees_of_freedom = k - 1.0};
+    if (counts_[i] > 0) deviations.push_back(sums_[i] - centre * static_cast<double>(counts[i]));
+  if (std::ssize(deviations) < kFewestRegions) return std::nullopt;
+  const int64_t cosines = std::min<int64_t>(kCosines, std::ssize(deviations) - 1);
+  const double of_sum = std::max(std::sqrt(variance_of_sum(deviations, cosines)), grain_);
+  return StandardError{.value = of_sum / all, .degrees_of_freedom = static_cast<double>(cosines)};
 }
 
 std::optional<LossMean> LossMean::above(const LossMean& other) const {

@@ -1,12 +1,13 @@
 // Mean losses with their confidence: of all tokens, by position in the segment, and by available context.
 //
-// Neighbouring losses correlate, so that a token is not an observation of its own. The 95 % confidence comes from batch
-// means: the split is cut into 64 regions of consecutive tokens, and Student's t of the spread of the regions' sums
-// about the mean (the ratio estimator, Cochran 1977, 6.3, as regions may hold different numbers of scored tokens) gives
-// the half width. Where neighbouring regions still correlate, as those of one long document do, they are joined by
-// twos, down to 8 of them (Fishman 1978, Management Science 24, 510). Where the split consists of examples, each region
-// has its share of every run of them (Cochran 1977, 5.3, strata): runs are as hard as they were made. Per byte it is
-// the same estimator, with the bytes of the scored tokens in place of their number.
+// Neighbouring losses correlate, so that a token is not an observation of its own. The split is cut into 64 regions of
+// consecutive tokens. A region's deviation is its sum minus the mean times its tokens (the ratio estimator, Cochran
+// 1977, 6.3, as regions may hold different numbers of scored tokens). The variance of the sum comes from the eight
+// slowest cosines of the deviations, which see what neighbours share, and the 95 % confidence from Student's t with a
+// degree of freedom for each (Lazarus, Lewis, Stock and Watson 2018, JBES 36, 541). The number of cosines is fixed, so
+// that nearly equal losses have nearly equal intervals. Where the split consists of examples, each region has its share
+// of every run of them (Cochran 1977, 5.3, strata): runs are as hard as they were made. Per byte it is the same
+// estimator, with the bytes of the scored tokens in place of their number.
 #pragma once
 
 #include <array>
@@ -32,6 +33,7 @@ enum class LossPer : uint8_t { kToken, kByte };
 class LossMean {
  public:
   static constexpr int64_t kRegions = 64;
+  static constexpr int64_t kCosines = 8;  // fewer where fewer regions hold tokens
   // Of right answers, which are 1 or 0. Where all regions happen to have the same share, its standard error is that of
   // one answer, not 0.
   static LossMean of_answers();
