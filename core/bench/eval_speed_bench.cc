@@ -38,7 +38,7 @@ class Bench {
     for (int64_t filled = 0; filled < use.remembered_tokens(); filled += shape.tgt_len) run();
     SegmentShape full = full_segment(model_.config(), use, shape.streams, shape.tgt_len, shape.scored);
     memory->fit(full);
-    if (full.remembered == Remembered::kKvCache) full.memory_length = use.memory_rows();
+    if (full.remembered == Remembered::kKvCache) full.memory_rows = use.memory_rows();
     return {.name = name,
             .timing = time_calls(workbench_.queue(), effort_, run),
             .flops = model_.flops(parameters_, use, full).forward,

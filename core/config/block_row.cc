@@ -16,6 +16,6 @@ constexpr const BlockRow* kRows[] = {
 
 const BlockRow& row_of(BlockKind kind) { return *kRows[static_cast<size_t>(kind)]; }
 
-std::span<const BlockRow* const> block_rows() { return kRows; }
+std::span<const BlockRow* const> rows_of_block_kinds() { return kRows; }
 
 }  // namespace segue

@@ -17,6 +17,6 @@ struct BlockRow {
 };
 
 const BlockRow& row_of(BlockKind kind);
-std::span<const BlockRow* const> block_rows();  // of all kinds, in the order of the list
+std::span<const BlockRow* const> rows_of_block_kinds();  // of all kinds, in the order of the list
 
 }  // namespace segue

@@ -21,7 +21,7 @@ constexpr const MemoryRow* kRows[] = {
 
 const MemoryRow& row_of(MemoryKind kind) { return *kRows[static_cast<size_t>(kind)]; }
 
-std::span<const MemoryRow* const> memory_rows() { return kRows; }
+std::span<const MemoryRow* const> rows_of_memory_kinds() { return kRows; }
 
 std::string said_kind(const MemoryConfig& memory) { return fmt::format(R"(kind = "{}")", name_of_choice(memory.kind)); }
 

@@ -50,7 +50,7 @@ struct MemoryRow {
 };
 
 const MemoryRow& row_of(MemoryKind kind);
-std::span<const MemoryRow* const> memory_rows();  // of all kinds, in the order of the list
+std::span<const MemoryRow* const> rows_of_memory_kinds();  // of all kinds, in the order of the list
 
 // `kind = "WORD"`.
 std::string said_kind(const MemoryConfig& memory);

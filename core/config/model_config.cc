@@ -300,7 +300,7 @@ void LayerOverride::describe(JsonFields& fields) {
 void MemoryConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what is remembered"});
   fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
-  for (const MemoryRow* row : memory_rows()) row->describe(*this, fields);
+  for (const MemoryRow* row : rows_of_memory_kinds()) row->describe(*this, fields);
 }
 
 void GlobalStreamConfig::describe(JsonFields& fields) {
@@ -319,7 +319,7 @@ void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "
 
 void BlockConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what a layer is"});
-  for (const BlockRow* row : block_rows()) row->describe(*this, fields);
+  for (const BlockRow* row : rows_of_block_kinds()) row->describe(*this, fields);
   fields.optional("layer_norm_epsilon", layer_norm_epsilon,
                   {.meaning = "added to the variance in layer norms, and in the norms of heads that read a state",
                    .above = 0,

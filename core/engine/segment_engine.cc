@@ -71,7 +71,7 @@ int64_t SegmentEngine::prepare(const SegmentShape& shape) {
 UseBytes SegmentEngine::prepare(const SegmentShape& full, const Memory& memory) {
   SegmentShape shape = full;
   memory.fit(shape);
-  prepare(shape.memory_length < full.memory_length ? full : shape);  // some memories grow until they are full
+  prepare(shape.memory_rows < full.memory_rows ? full : shape);  // some memories grow until they are full
   Parameters& parameters = in_use_.parameters;
   return {.weights = parameters.values().bytes() + parameters.compute_copy().bytes(),
           .memory = memory.bytes(),

@@ -18,17 +18,17 @@ struct SegmentShape {
   int64_t streams = 0;
   int64_t tgt_len = 0;         // tokens, of all its segments together
   int64_t segment_length = 0;  // of its segments, the last of which may be shorter; 0: it is one
-  int64_t memory_length = 0;   // rows of memory that are bound; of a KV cache all there is room for
+  int64_t memory_rows = 0;     // rows of memory that are bound; of a KV cache all there is room for
   int64_t scored = 0;          // newest tokens of each stream whose loss is wanted; 0: all
   Remembered remembered = Remembered::kHiddenStates;  // the form of those rows
   int64_t distances = 0;  // keys that the bound rows of distances are for, with a KV cache alone
   SegmentOutput output = SegmentOutput::kLoss;
-  bool margins = false;         // wanted beside the losses
-  bool documents = false;       // whether queries have a reach
-  bool bounded_ahead = false;   // whether those that see ahead are told how far
-  bool attention = false;       // wanted of the rows of memory, beside the losses
-  double window_share = 1.0;    // of windows, that layers see: see use_of_layer
-  int64_t most_remembered = 0;  // rows of memory that are kept from segment to segment, of several
+  bool margins = false;        // wanted beside the losses
+  bool documents = false;      // whether queries have a reach
+  bool bounded_ahead = false;  // whether those that see ahead are told how far
+  bool attention = false;      // wanted of the rows of memory, beside the losses
+  double window_share = 1.0;   // of windows, that layers see: see use_of_layer
+  int64_t mem_len = 0;         // rows of memory that are kept from segment to segment, of several
   // Of a model with memory tokens: whether its first token begins a segment, before which they are read, and its last
   // one ends one, after which they are written; and whether they are those that streams begin with. The first two also
   // of a model whose states change where a segment ends.
@@ -59,7 +59,7 @@ struct SegmentTape {
   Slot targets;    // [B, S] int32, bound: of the S newest tokens; those of -1 are not scored
   Slot reach;      // [B, T] int32, bound: the farthest distance that queries see; none without documents
   Slot ahead;      // [B, rows of T] int32, bound where texts end: keys that queries see after their own, if any
-  Slot positions;  // [B, T] int32: 0 .. T-1 until bound anew, below memory_length + T; none unless absolute
+  Slot positions;  // [B, T] int32: 0 .. T-1 until bound anew, below memory_rows + T; none unless absolute
   // Of the layers that attend, in their order:
   std::vector<Slot> memories;   // bound: hidden states [B, M, D], or keys and values [B, M, 2*N*H]; none where an
                                 // encoder makes what all layers remember

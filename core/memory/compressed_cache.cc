@@ -22,7 +22,7 @@ CompressedCache::CompressedCache(const ModelInUse& in_use, int64_t streams, int6
   }
   const SegmentShape full{.streams = streams,
                           .tgt_len = tgt_len,
-                          .memory_length = use.memory_rows(),
+                          .memory_rows = use.memory_rows(),
                           .compressed = use.compressed_len,
                           .pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len)};
   const Recorded& recorded = recorded_for(full);
@@ -59,7 +59,7 @@ int64_t CompressedCache::make_memory() {
   if (has_ended_) take_in_segment();
   shape_ = {.streams = streams(), .tgt_len = tgt_len()};
   memory_.fit(shape_);
-  if (shape_.memory_length == 0) return 0;
+  if (shape_.memory_rows == 0) return 0;
   const Recorded& recorded = recorded_for(shape_);
   for (size_t l = 0; l < inputs_.size(); ++l) {
     MemoryTape& made = *recorded.before[l];
@@ -68,7 +68,7 @@ int64_t CompressedCache::make_memory() {
     take_over(static_cast<int64_t>(l), made.tape.read(made.kv));
     in_use().queue.fill_zero(received_[l].view());
   }
-  return shape_.memory_length;
+  return shape_.memory_rows;
 }
 
 void CompressedCache::bind(SegmentTape& segment) {

@@ -22,7 +22,7 @@ void check_saved(const ConstTensorView& saved, const Shape& expected, DType dtyp
 
 CompressedMemory::CompressedMemory(const ModelConfig& model, const ModelUse& use, int64_t streams,
                                    const Compute& compute)
-    : d_model_(model.d_model), streams_(streams), use_(use), most_(use.mem_len), compute_(compute) {
+    : d_model_(model.d_model), streams_(streams), use_(use), most_mem_len_(use.mem_len), compute_(compute) {
   const Shape all{streams, use.memory_rows(), d_model_};
   for (int64_t l = 0; l < model.n_layer; ++l) layers_.emplace_back(compute.activations, all, compute.device);
   next_ = OwnedTensor(compute.activations, all, compute.device);
@@ -48,7 +48,7 @@ void CompressedMemory::fit(SegmentShape& shape) const {
     throw ContractError("a memory that compresses: expected segments of at most mem_len = {} tokens, found {}",
                         use_.mem_len, shape.tgt_len);
   shape.remembered = Remembered::kHiddenStates;
-  shape.memory_length = compressed_ + rows_;
+  shape.memory_rows = compressed_ + rows_;
   shape.compressed = compressed_;
   shape.pushed_out = use_.pushed_out(rows_, shape.tgt_len);
 }
@@ -105,10 +105,10 @@ void CompressedMemory::advance(int64_t tgt_len) {
 }
 
 // Rows beyond the new limit are gone, without being compressed.
-void CompressedMemory::limit(kernels::Queue& queue, int64_t mem_len) {
-  if (mem_len < use_.compression_rate || mem_len > most_)
+void CompressedMemory::set_mem_len(kernels::Queue& queue, int64_t mem_len) {
+  if (mem_len < use_.compression_rate || mem_len > most_mem_len_)
     throw ContractError("a memory that compresses, of {} rows, expected {} to {}", mem_len, use_.compression_rate,
-                        most_);
+                        most_mem_len_);
   use_.mem_len = mem_len;
   const int64_t kept = std::min(rows_, use_.uncompressed_rows());
   if (kept == rows_) return;
@@ -141,7 +141,7 @@ void CompressedMemory::restore(std::span<const ConstTensorView> state) {
   const auto rows_of = [](const ConstTensorView& saved) { return saved.shape.rank() == 3 ? saved.shape[1] : -1; };
   const int64_t compressed = rows_of(state.back());
   const int64_t length = rows_of(state.front());
-  const int64_t most = most_ + use_.compression_rate - 1;
+  const int64_t most = most_mem_len_ + use_.compression_rate - 1;
   if (compressed < 0 || compressed > use_.compressed_len || length < compressed || length - compressed > most)
     throw CheckpointError("memory of {} compressed rows of {}, expected at most {} and {} others", compressed, length,
                           use_.compressed_len, most);

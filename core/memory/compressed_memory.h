@@ -31,7 +31,7 @@ class CompressedMemory final : public TrainingMemory {
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
   void advance(const SegmentTape& segment) override;
   void reset() override;
-  void limit(kernels::Queue& queue, int64_t mem_len) override;
+  void set_mem_len(kernels::Queue& queue, int64_t mem_len) override;
   std::vector<NamedTensor> state() const override;  // "layers.L" as `layer`; "compressed" [B, compressed, 0]
   void restore(std::span<const ConstTensorView> state) override;
   int64_t bytes() const override { return remembered_bytes() + next_.view().bytes(); }
@@ -52,8 +52,8 @@ class CompressedMemory final : public TrainingMemory {
 
   int64_t d_model_;
   int64_t streams_;
-  ModelUse use_;  // with the mem_len of now
-  int64_t most_;  // and the longest that it was made for
+  ModelUse use_;          // with the mem_len of now
+  int64_t most_mem_len_;  // and the longest that it was made for
   Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for all rows
   OwnedTensor next_;                 // of one layer, while it is put together

@@ -19,7 +19,7 @@ View as_rows(const View& tokens) {
 }  // namespace
 
 EncoderMemory::EncoderMemory(int64_t mem_len, int64_t streams, Device device)
-    : device_(device), tokens_(DType::kInt32, {streams, mem_len}, device), limit_(mem_len) {}
+    : device_(device), tokens_(DType::kInt32, {streams, mem_len}, device), mem_len_(mem_len) {}
 
 ConstTensorView EncoderMemory::tokens() const {
   return {tokens_.view().data, DType::kInt32, {tokens_.shape()[0], length_}};
@@ -27,7 +27,7 @@ ConstTensorView EncoderMemory::tokens() const {
 
 void EncoderMemory::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kHiddenStates;
-  shape.memory_length = length_;
+  shape.memory_rows = length_;
 }
 
 void EncoderMemory::bind(SegmentTape& segment) { segment.tape.bind(segment.earlier, tokens()); }
@@ -38,22 +38,22 @@ void EncoderMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
 }
 
 void EncoderMemory::update(kernels::Queue& queue, ConstTensorView tokens) {
-  if (limit_ > 0) keep(queue, tokens);
+  if (mem_len_ > 0) keep(queue, tokens);
 }
 
 // The newest tokens of those that are there and of `fresh` ones, up to the limit.
 void EncoderMemory::keep(kernels::Queue& queue, ConstTensorView fresh) {
-  const int64_t length = std::min(limit_, length_ + fresh.shape[1]);
+  const int64_t length = std::min(mem_len_, length_ + fresh.shape[1]);
   const TensorView updated{tokens_.view().data, DType::kInt32, {tokens_.shape()[0], length}};
   kernels::segment_memory_update(queue,
                                  {.memory = as_rows(tokens()), .hidden = as_rows(fresh), .updated = as_rows(updated)});
   length_ = length;
 }
 
-void EncoderMemory::limit(kernels::Queue& queue, int64_t mem_len) {
+void EncoderMemory::set_mem_len(kernels::Queue& queue, int64_t mem_len) {
   if (mem_len < 0 || mem_len > tokens_.shape()[1])
     throw ContractError("a memory of {} tokens, expected 0 to {}", mem_len, tokens_.shape()[1]);
-  limit_ = mem_len;
+  mem_len_ = mem_len;
   if (length_ > mem_len) keep(queue, {nullptr, DType::kInt32, {tokens_.shape()[0], 0}});
 }
 

@@ -20,12 +20,12 @@ class EncoderMemory final : public TrainingMemory {
   ConstTensorView tokens() const;  // [B, length] int32, oldest first
 
   void fit(SegmentShape& shape) const override;
-  bool is_settled() const override { return length_ == limit_; }
+  bool is_settled() const override { return length_ == mem_len_; }
   void bind(SegmentTape& segment) override;
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
   void update(kernels::Queue& queue, ConstTensorView tokens);  // takes in tokens [B, T] int32
   void reset() override { length_ = 0; }
-  void limit(kernels::Queue& queue, int64_t mem_len) override;
+  void set_mem_len(kernels::Queue& queue, int64_t mem_len) override;
   std::vector<NamedTensor> state() const override;  // "tokens" as above
   void restore(std::span<const ConstTensorView> state) override;
   int64_t bytes() const override { return tokens_.view().bytes(); }
@@ -35,7 +35,7 @@ class EncoderMemory final : public TrainingMemory {
 
   Device device_;
   OwnedTensor tokens_;  // [B, mem_len] int32
-  int64_t limit_;       // tokens kept now, at most
+  int64_t mem_len_;     // tokens kept now, at most
   int64_t length_ = 0;
 };
 

@@ -47,7 +47,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
 
 void KvCache::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kKvCache;
-  shape.memory_length = capacity_;
+  shape.memory_rows = capacity_;
   shape.distances = use_.mem_len + use_.rows_of(tgt_len_);
   if (use_.memory_tokens == 0 && !states_.change_at_ends()) return;
   shape.opens = position_ == 0;

@@ -75,7 +75,7 @@ StateMemory::StateMemory(const ModelConfig& model, const ModelUse& use, int64_t 
 
 void StateMemory::fit(SegmentShape& shape) const {
   rows_.fit(shape);
-  shape.most_remembered = rows_.most();
+  shape.mem_len = rows_.mem_len();
 }
 
 void StateMemory::bind(SegmentTape& segment) {

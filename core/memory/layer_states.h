@@ -48,7 +48,7 @@ class StateMemory final : public TrainingMemory {
   void bind(SegmentTape& segment) override;
   void update(kernels::Queue& queue, const SegmentTape& segment) override;
   void reset() override;
-  void limit(kernels::Queue& queue, int64_t mem_len) override { rows_.limit(queue, mem_len); }
+  void set_mem_len(kernels::Queue& queue, int64_t mem_len) override { rows_.set_mem_len(queue, mem_len); }
   std::vector<NamedTensor> state() const override;  // that of the rows, then that of the states
   void restore(std::span<const ConstTensorView> state) override;
   int64_t bytes() const override { return rows_.bytes() + states_.bytes(); }

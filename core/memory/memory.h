@@ -41,7 +41,7 @@ class Memory {
 class TrainingMemory : public Memory {
  public:
   // From now on keeps at most `mem_len` rows, no more than it was made for: of those that it has, the newest.
-  virtual void limit(kernels::Queue& queue, int64_t mem_len) = 0;
+  virtual void set_mem_len(kernels::Queue& queue, int64_t mem_len) = 0;
   // On the device; the leading extent of each tensor counts streams, and its name stays what it is.
   virtual std::vector<NamedTensor> state() const = 0;
   // Takes over a state: such tensors in the same order, on the CPU, rounded or widened when they were saved in another

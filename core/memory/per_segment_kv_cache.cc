@@ -13,15 +13,16 @@ ModelUse starting_empty(ModelUse use) {
 
 }  // namespace
 
-PerSegmentKvCache::PerSegmentKvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len, int64_t most)
+PerSegmentKvCache::PerSegmentKvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len,
+                                     int64_t most_memory_rows)
     : in_use_(in_use),
       streams_(streams),
       tgt_len_(tgt_len),
-      most_(most),
+      most_memory_rows_(most_memory_rows),
       positions_(tgt_len, streams, in_use.queue.device()) {
   const Compute& compute = in_use.parameters.compute();
   const ModelConfig& model = in_use.model.config();
-  const Shape keys{streams, most + tgt_len, 2 * model.n_head * model.d_head};
+  const Shape keys{streams, most_memory_rows + tgt_len, 2 * model.n_head * model.d_head};
   for (int64_t l = 0; l < model.n_layer; ++l) keys_.emplace_back(compute.activations, keys, compute.device);
   const auto frozen =
       in_use.model.record_frozen(in_use.arena, in_use.parameters, starting_empty(in_use.use), streams, tgt_len);
@@ -37,8 +38,8 @@ PerSegmentKvCache::PerSegmentKvCache(const ModelInUse& in_use, int64_t streams, 
 
 void PerSegmentKvCache::fit(SegmentShape& shape) const {
   shape.remembered = Remembered::kKvCache;
-  shape.memory_length = most_ + tgt_len_;
-  shape.distances = most_ + tgt_len_;
+  shape.memory_rows = most_memory_rows_ + tgt_len_;
+  shape.distances = most_memory_rows_ + tgt_len_;
 }
 
 void PerSegmentKvCache::take_over(int64_t l, ConstTensorView kv) {
@@ -47,12 +48,12 @@ void PerSegmentKvCache::take_over(int64_t l, ConstTensorView kv) {
 }
 
 void PerSegmentKvCache::bind(SegmentTape& segment) {
-  if (position_ == 0) memory_length_ = make_memory();
+  if (position_ == 0) memory_rows_ = make_memory();
   for (size_t l = 0; l < keys_.size(); ++l) {
     segment.tape.bind(segment.memories[l], keys_[l].view());
     if (segment.distances[l].exists()) segment.tape.bind(segment.distances[l], distances_[l].view());
   }
-  segment.tape.info().memory_rows = MemoryRows{.first = 0, .count = memory_length_ + position_};
+  segment.tape.info().memory_rows = MemoryRows{.first = 0, .count = memory_rows_ + position_};
   segment.tape.info().first_position = position_;
   positions_.bind(segment, position_);
 }
@@ -66,7 +67,7 @@ void PerSegmentKvCache::update(kernels::Queue& queue, const SegmentTape& segment
     kernels::copy_block(queue, {.from = segment.tape.read(segment.fresh[l]),
                                 .from_column = columns / 2,  // after the queries
                                 .to = keys_[l].view(),
-                                .to_row = memory_length_ + position_,
+                                .to_row = memory_rows_ + position_,
                                 .rows = tokens,
                                 .columns = columns});
   }

@@ -13,9 +13,9 @@ namespace segue {
 
 class PerSegmentKvCache : public FrozenMemory {
  public:
-  // For segments of `tgt_len` tokens after at most `most` rows of memory in each layer. The weights must not change
-  // while this memory is in use.
-  PerSegmentKvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len, int64_t most);
+  // For segments of `tgt_len` tokens after at most `most_memory_rows` rows of memory in each layer. The weights must
+  // not change while this memory is in use.
+  PerSegmentKvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len, int64_t most_memory_rows);
 
   void fit(SegmentShape& shape) const override;
   bool is_settled() const override { return false; }
@@ -43,12 +43,13 @@ class PerSegmentKvCache : public FrozenMemory {
   ModelInUse in_use_;
   int64_t streams_;
   int64_t tgt_len_;
-  int64_t most_;
+  int64_t most_memory_rows_;
   std::vector<OwnedTensor> distances_;  // per layer [P, N*H], or nothing
-  std::vector<OwnedTensor> keys_;       // per layer [B, most + tgt_len, 2*N*H]: of the memory, then of the segment
+  std::vector<OwnedTensor>
+      keys_;  // per layer [B, most_memory_rows + tgt_len, 2*N*H]: of the memory, then of the segment
   PositionIds positions_;
-  int64_t memory_length_ = 0;  // of the segment that has begun
-  int64_t position_ = 0;       // tokens of it so far
+  int64_t memory_rows_ = 0;  // of the segment that has begun
+  int64_t position_ = 0;     // tokens of it so far
 };
 
 }  // namespace segue

@@ -27,7 +27,7 @@ SegmentMemoryShape memory_shape(const ModelConfig& model, const ModelUse& use, i
 }
 
 SegmentMemory::SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute)
-    : shape_(shape), compute_(compute), limit_(shape.mem_len), length_(shape.starts_full ? limit_ : 0) {
+    : shape_(shape), compute_(compute), mem_len_(shape.mem_len), length_(shape.starts_full ? mem_len_ : 0) {
   for (int64_t l = 0; l < shape.layers; ++l) {
     layers_.emplace_back(compute.activations, Shape{shape.streams, shape.mem_len, shape.width}, compute.device);
   }
@@ -43,16 +43,16 @@ TensorView SegmentMemory::rows(int64_t l, int64_t length) {
 }
 
 void SegmentMemory::reset() {
-  length_ = shape_.starts_full ? limit_ : 0;
+  length_ = shape_.starts_full ? mem_len_ : 0;
   for (OwnedTensor& owner : layers_) {
     fill_zero(owner.view(), compute_.device);
   }
 }
 
-void SegmentMemory::limit(kernels::Queue& queue, int64_t mem_len) {
+void SegmentMemory::set_mem_len(kernels::Queue& queue, int64_t mem_len) {
   if (mem_len < 0 || mem_len > shape_.mem_len)
     throw ContractError("a memory of {} rows, expected 0 to {}", mem_len, shape_.mem_len);
-  limit_ = mem_len;
+  mem_len_ = mem_len;
   if (length_ <= mem_len) return;
   const ConstTensorView nothing{nullptr, compute_.activations, {shape_.streams, 0, shape_.width}};
   for (int64_t l = 0; l < shape_.layers; ++l)
@@ -62,7 +62,7 @@ void SegmentMemory::limit(kernels::Queue& queue, int64_t mem_len) {
 
 void SegmentMemory::fit(SegmentShape& shape) const {
   shape.remembered = shape_.form;
-  shape.memory_length = length_;
+  shape.memory_rows = length_;
 }
 
 void SegmentMemory::bind(SegmentTape& segment) {
@@ -78,9 +78,9 @@ void SegmentMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
 
 void SegmentMemory::update(kernels::Queue& queue, std::span<const ConstTensorView> fresh) {
   if (std::ssize(fresh) != shape_.layers) throw ContractError("rows of {} layers for {}", fresh.size(), shape_.layers);
-  if (limit_ == 0) return;
+  if (mem_len_ == 0) return;
   const cuda::Range range("segment_memory");
-  const int64_t updated = std::min(limit_, length_ + fresh[0].shape[1]);
+  const int64_t updated = std::min(mem_len_, length_ + fresh[0].shape[1]);
   for (int64_t l = 0; l < shape_.layers; ++l) {
     kernels::segment_memory_update(
         queue, {.memory = layer(l), .hidden = fresh[static_cast<size_t>(l)], .updated = rows(l, updated)});

@@ -30,14 +30,14 @@ class SegmentMemory : public TrainingMemory {
  public:
   explicit SegmentMemory(const SegmentMemoryShape& shape, const Compute& compute = {});
 
-  int64_t length() const { return length_; }  // rows per layer and stream there are now
-  int64_t most() const { return limit_; }     // and as many there may be
-  bool is_full() const { return length_ == limit_; }
+  int64_t length() const { return length_; }    // rows per layer and stream there are now
+  int64_t mem_len() const { return mem_len_; }  // and as many there may be
+  bool is_full() const { return length_ == mem_len_; }
   int64_t layers() const { return shape_.layers; }
   ConstTensorView layer(int64_t l) const;  // [B, length, width]
   void reset() override;
 
-  void limit(kernels::Queue& queue, int64_t mem_len) override;
+  void set_mem_len(kernels::Queue& queue, int64_t mem_len) override;
   void fit(SegmentShape& shape) const override;
   bool is_settled() const override { return is_full(); }
   void bind(SegmentTape& segment) override;
@@ -54,7 +54,7 @@ class SegmentMemory : public TrainingMemory {
   SegmentMemoryShape shape_;
   Compute compute_;
   std::vector<OwnedTensor> layers_;  // each with room for mem_len rows
-  int64_t limit_;                    // rows kept now, at most
+  int64_t mem_len_;                  // rows kept now, at most
   int64_t length_;
   std::vector<ConstTensorView> fresh_;  // of the last update: reused by every one
 };

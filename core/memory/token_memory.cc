@@ -45,7 +45,7 @@ TokenMemory::TokenMemory(const ModelConfig& model, const ModelUse& use, int64_t 
 void TokenMemory::fit(SegmentShape& shape) const {
   rows_.fit(shape);
   tokens_.fit(shape);
-  shape.most_remembered = rows_.most();
+  shape.mem_len = rows_.mem_len();
 }
 
 void TokenMemory::bind(SegmentTape& segment) {

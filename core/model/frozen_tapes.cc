@@ -39,7 +39,7 @@ std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters&
   auto memory = std::make_unique<MemoryTape>(arena, parameters.compute().activations);
   Tape& tape = memory->tape;
   const auto l = static_cast<size_t>(layer);
-  memory->hidden = tape.bound({shape.streams, shape.memory_length, config_.d_model}, tape.activations());
+  memory->hidden = tape.bound({shape.streams, shape.memory_rows, config_.d_model}, tape.activations());
   const Value hidden{.data = memory->hidden, .gradient = {}};
   memory->kv = layers_[l]->keys_and_values(tape, parameters, hidden, use_of_layer(config_, use, layer)).data;
   tape.keep(memory->kv);

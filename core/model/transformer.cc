@@ -70,7 +70,7 @@ Value Transformer::record_entry(Step& step) const {
         tape.constant(row_numbers(tape.shape(tokens), step.shape.longest_segment()), DType::kInt32);
   const double p = is_absolute ? 0.0 : config_.dropout;
   const Value embedded = head_->embed_tokens(tape, step.parameters, tokens, {.p = p, .site = kEmbeddingDropoutSite});
-  const int64_t keys = step.shape.memory_length + step.use.rows_of(step.shape.longest_segment());
+  const int64_t keys = step.shape.memory_rows + step.use.rows_of(step.shape.longest_segment());
   return entry.enter(tape, step.parameters, embedded, encodings_for(step, keys).entry, step.segment.positions);
 }
 
@@ -88,7 +88,7 @@ std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, 
                                                  const ModelUse& use, const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
   const bool is_frozen = shape.remembered == Remembered::kKvCache;
-  const ModelUse reach{.mem_len = is_frozen ? 0 : shape.memory_length,
+  const ModelUse reach{.mem_len = is_frozen ? 0 : shape.memory_rows,
                        .clamp_len = use.clamp_len,
                        .memory_tokens = use.memory_tokens,
                        .read_tokens = use.read_tokens,
@@ -186,9 +186,9 @@ void Transformer::bind_memory(Step& step) const {
       memory.begun.push_back({.data = slots.begun, .gradient = {}});
     }
     if (keeps_state(config_, layer)) continue;
-    memory.rows = step.stations->remembered_rows({shape.streams, shape.memory_length, width});
+    memory.rows = step.stations->remembered_rows({shape.streams, shape.memory_rows, width});
     step.stations->ask_about(memory);
-    if (shape.attention && shape.memory_length > 0) memory.received.push_back(received_by_all(step));
+    if (shape.attention && shape.memory_rows > 0) memory.received.push_back(received_by_all(step));
     if (shape.remembered != Remembered::kKvCache) continue;
     const bool has_rows = positions_.of_layer(layer).terms().rows;
     const int64_t distances =
@@ -205,9 +205,9 @@ LayerMemory Transformer::memory_of(const Step& step, int64_t layer) const {
   LayerMemory memory = step.memories[static_cast<size_t>(layer)];
   const std::vector<StreamRows>& fresh = step.fresh[static_cast<size_t>(layer)];
   if (fresh.empty()) return memory;
-  std::vector<StreamRows> rows{{memory.rows, 0, step.shape.memory_length}};
+  std::vector<StreamRows> rows{{memory.rows, 0, step.shape.memory_rows}};
   rows.insert(rows.end(), fresh.begin(), fresh.end());
-  rows = newest_of(std::move(rows), step.shape.most_remembered);
+  rows = newest_of(std::move(rows), step.shape.mem_len);
   if (count_of(rows) > 0) memory.rows = join_rows(step.segment.tape, std::move(rows));
   return memory;
 }
@@ -234,8 +234,8 @@ void Transformer::keep_fresh(Step& step) const {
   if (!step.stations->remembers_rows()) return;
   for (std::vector<StreamRows>& rows : step.fresh) {
     if (rows.empty()) continue;  // of a layer with a state
-    const bool is_cut = rows.size() > 1 && step.shape.most_remembered > 0;
-    if (is_cut) rows = newest_of(std::move(rows), step.shape.most_remembered);
+    const bool is_cut = rows.size() > 1 && step.shape.mem_len > 0;
+    if (is_cut) rows = newest_of(std::move(rows), step.shape.mem_len);
     // Of a segment's rows a memory takes the newest; those of a global stream only where it has room for more.
     const bool is_part = rows.back().first > 0 && step.use.mem_len > rows.back().count;
     const Slot fresh = is_cut || is_part ? join_rows(tape, rows).data : rows.back().from.data;
@@ -247,8 +247,8 @@ void Transformer::keep_fresh(Step& step) const {
 // What all rows of a layer's memory receive.
 ReceivedAttention Transformer::received_by_all(Step& step) const {
   Tape& tape = step.segment.tape;
-  const ReceivedAttention received{
-      .sums = tape.new_slot({step.shape.streams, config_.n_head, step.shape.memory_length}), .before = {}};
+  const ReceivedAttention received{.sums = tape.new_slot({step.shape.streams, config_.n_head, step.shape.memory_rows}),
+                                   .before = {}};
   tape.keep(received.sums);
   step.segment.attention.push_back(received.sums);
   return received;
@@ -282,7 +282,7 @@ int64_t Transformer::schedule_bytes(const ModelUse& use, const SegmentShape& sha
     ScheduledLayer layer_seen = scheduled_layer(here, config_.n_head, rows, {});
     if (here.patterns.empty() || std::ranges::find(counted, layer_seen) != counted.end()) continue;
     counted.push_back(std::move(layer_seen));
-    words += std::ssize(schedule_of(here, config_.n_head, rows, shape.memory_length)->words());
+    words += std::ssize(schedule_of(here, config_.n_head, rows, shape.memory_rows)->words());
   }
   return words * bytes_of(DType::kInt64);
 }
@@ -306,10 +306,10 @@ SegmentShape full_segment(const ModelConfig& model, const ModelUse& use, int64_t
                           int64_t scored) {
   SegmentShape shape{.streams = streams,
                      .tgt_len = tgt_len,
-                     .memory_length = use.memory_rows(),
+                     .memory_rows = use.memory_rows(),
                      .scored = scored,
                      .remembered = remembered_in_training(model),
-                     .most_remembered = use.memory_tokens > 0 || hands_on_states(model) ? use.mem_len : 0};
+                     .mem_len = use.memory_tokens > 0 || hands_on_states(model) ? use.mem_len : 0};
   shape.compressed = use.compressed_len;
   if (use.compressed_len > 0) shape.pushed_out = use.pushed_out(use.uncompressed_rows(), tgt_len);
   return shape;

@@ -138,7 +138,7 @@ void Trainer::enter_stage_of(int64_t step) {
   const double lr_factor = lr_factor_at(config_, step);
   if (now == lengths_ && lr_factor == lr_factor_) return;
   segments_.set_segment_length(now.tokens());
-  for (StreamGroup& group : groups_) group.memory->limit(queue_, now.mem_len);
+  for (StreamGroup& group : groups_) group.memory->set_mem_len(queue_, now.mem_len);
   lengths_ = now;
   lr_factor_ = lr_factor;
   flops_per_token_ = measure_flops_per_token();

@@ -112,35 +112,35 @@ TEST(SegmentMemory, ResetForgets) {
 TEST(SegmentMemory, KeepsTheNewestRowsOfALowerLimitAndGrowsToAHigherOne) {
   kernels::Queue queue(1);
   SegmentMemory memory = make_memory(6);
-  memory.limit(queue, 2);
+  memory.set_mem_len(queue, 2);
   append(memory, 0, 3);
   EXPECT_TRUE(memory.is_full());
   expect_rows(memory, 1, 2);
-  memory.limit(queue, 5);
+  memory.set_mem_len(queue, 5);
   EXPECT_FALSE(memory.is_full());
   append(memory, 3, 4);
   expect_rows(memory, 2, 5);
-  memory.limit(queue, 3);
+  memory.set_mem_len(queue, 3);
   expect_rows(memory, 4, 3);
   append(memory, 7, 1);
   expect_rows(memory, 5, 3);
-  memory.limit(queue, 0);
+  memory.set_mem_len(queue, 0);
   append(memory, 8, 4);
   EXPECT_EQ(memory.length(), 0);
-  memory.limit(queue, 6);
+  memory.set_mem_len(queue, 6);
   append(memory, 12, 4);
   expect_rows(memory, 12, 4);
-  EXPECT_EQ(message_of<ContractError>([&] { memory.limit(queue, 7); }), "a memory of 7 rows, expected 0 to 6");
+  EXPECT_EQ(message_of<ContractError>([&] { memory.set_mem_len(queue, 7); }), "a memory of 7 rows, expected 0 to 6");
 }
 
 TEST(SegmentMemory, StartsAsFullAsItsLimit) {
   kernels::Queue queue(1);
   SegmentMemory memory = make_memory(4, true);
-  memory.limit(queue, 2);
+  memory.set_mem_len(queue, 2);
   EXPECT_EQ(memory.length(), 2);
   memory.reset();
   EXPECT_EQ(memory.length(), 2);
-  memory.limit(queue, 4);
+  memory.set_mem_len(queue, 4);
   EXPECT_EQ(memory.length(), 2);
   memory.reset();
   EXPECT_EQ(memory.length(), 4);

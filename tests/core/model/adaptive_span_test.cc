@@ -199,7 +199,7 @@ TEST(AdaptiveSpans, WindowsAreWholeTiles) {
 
 // Operations are counted by the spans of today: without ramps as of windows.
 TEST(AdaptiveSpans, OperationsAreThoseOfWhatIsSeen) {
-  const SegmentShape shape{.streams = 1, .tgt_len = 64, .memory_length = 60};
+  const SegmentShape shape{.streams = 1, .tgt_len = 64, .memory_rows = 60};
   const auto flops = [&](const VisibilityConfig& visibility, float share) {
     ModelProblem problem(model_of(kNone, visibility, 60), 1, 7);
     set_spans(problem, std::vector<float>(6, share));

@@ -245,7 +245,7 @@ TEST(CompressedMemory, CanBeShortenedAndLengthened) {
   for (int64_t begin = 0; begin < 30; begin += 5) problem.run(engine, begin, 5, memory);
   const std::vector<double> before = kernels::oracle_values(memory.layer(1));
   const int64_t rows = memory.uncompressed();
-  memory.limit(problem.queue, 5);
+  memory.set_mem_len(problem.queue, 5);
   EXPECT_EQ(memory.compressed(), 3);
   EXPECT_EQ(memory.uncompressed(), 6);
   std::vector<double> kept;
@@ -257,13 +257,13 @@ TEST(CompressedMemory, CanBeShortenedAndLengthened) {
   EXPECT_EQ(kernels::oracle_values(memory.layer(1)), kept);
   problem.run(engine, 30, 5, memory);
   EXPECT_EQ(memory.uncompressed(), 5);
-  memory.limit(problem.queue, 9);
+  memory.set_mem_len(problem.queue, 9);
   EXPECT_FALSE(memory.is_settled());
   problem.run(engine, 35, 5, memory);
   EXPECT_EQ(memory.uncompressed(), 10);
   EXPECT_TRUE(memory.is_settled());
-  EXPECT_THROW(memory.limit(problem.queue, 10), ContractError);
-  EXPECT_THROW(memory.limit(problem.queue, 1), ContractError);
+  EXPECT_THROW(memory.set_mem_len(problem.queue, 10), ContractError);
+  EXPECT_THROW(memory.set_mem_len(problem.queue, 1), ContractError);
 }
 
 // Which of equal rows stay, the oldest: of zeros that are all attended to alike, and of all rows once nothing but where

@@ -188,7 +188,7 @@ TEST(Tape, EvaluationOfADeepModelNeedsAFractionOfTraining) {
   Parameters parameters(model.parameter_specs());
   Arena arena;
   const ModelUse use{.mem_len = 6};
-  const SegmentShape shape{.streams = 2, .tgt_len = 32, .memory_length = use.mem_len};
+  const SegmentShape shape{.streams = 2, .tgt_len = 32, .memory_rows = use.mem_len};
   const auto evaluation = model.record(arena, Tape::Mode::kEvaluation, parameters, use, shape);
   const auto training = model.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   EXPECT_GT(evaluation->tape.planned_bytes(), 0);

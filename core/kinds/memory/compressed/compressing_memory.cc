@@ -95,7 +95,7 @@ std::unique_ptr<CompressedTape> CompressingMemory::record(Arena& arena, Paramete
                                                           const SegmentShape& shape, int64_t layer) const {
   auto made = std::make_unique<CompressedTape>(arena, parameters.compute().activations);
   Tape& tape = made->tape;
-  made->hidden = tape.bound({shape.streams, shape.memory_length, model_.d_model}, tape.activations());
+  made->hidden = tape.bound({shape.streams, shape.memory_rows, model_.d_model}, tape.activations());
   if (keeps_most_used(model_.memory))
     made->received = tape.bound({shape.streams, model_.n_head, shape.pushed_out}, DType::kFloat32);
   const Value rows = pushed_out_of(tape, {.data = made->hidden, .gradient = {}}, shape);

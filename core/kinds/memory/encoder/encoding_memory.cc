@@ -14,7 +14,7 @@ class EncodingStations final : public MemoryStations {
   void open() override {
     const SegmentShape& shape = step_.shape;
     Slot& tokens = step_.segment.earlier;
-    tokens = tape().bound({shape.streams, shape.memory_length}, DType::kInt32);
+    tokens = tape().bound({shape.streams, shape.memory_rows}, DType::kInt32);
     encoded_ = memory_.record(tape(), step_.parameters, step_.head, tokens, step_.use);
   }
 
