@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "base/error.h"
 #include "core/attention/attention.h"
 
 namespace segue {
@@ -52,6 +54,11 @@ struct CarriedSlots {
   Slot new_begun;  // kept: the same after this part of it; none where it ends
 };
 
+// What a kind of memory binds and keeps on a segment's tape beside rows. A kind that does has a struct of its own.
+struct MemorySlots {
+  virtual ~MemorySlots() = default;
+};
+
 struct SegmentTape {
   SegmentTape(Arena& arena, Tape::Mode mode, DType activations) : tape(arena, mode, activations) {}
   Tape tape;
@@ -67,19 +74,28 @@ struct SegmentTape {
   std::vector<Slot> fresh;      // kept: what becomes memory, see LayerOutputs
   // Of all layers, in their order:
   std::vector<CarriedSlots> carried;
-  std::vector<Slot> inputs;      // per layer, kept, of a memory that compresses with a KV cache: its input [B, T, D]
-  std::vector<Slot> compressed;  // per layer, kept: what became of the rows that were pushed out; none where none are
-  Slot reconstruction;           // [B], kept: the loss of that, of all layers, unweighted; none unless it is learned
-  Slot earlier;                  // [B, M] int32, bound: the tokens that an encoder reads; none of other kinds
-  Slot read_tokens;              // [B, K, D], bound: the memory tokens; none where streams begin, or of models without
-  Slot written_tokens;           // [B, K, D], kept: those that come next; none where no segment ends
-  Slot nll;                      // [B*S], kept; 0 of tokens not scored
-  Slot margin;                   // [B*S], kept: see TokenLoss
-  std::vector<Slot> attention;   // per layer [B, N, M] float32, kept, where it is wanted: what rows of memory received
-  std::vector<Slot> logits;      // kept, of the next token alone: per cluster of the vocabulary [B, columns]
-  // Per layer, of the rows that are pushed out, where they are kept by it; with a KV cache bound and kept.
-  std::vector<ReceivedAttention> received;
+  std::unique_ptr<MemorySlots> of_memory;  // what the kind of memory binds and keeps besides; none of most kinds
+  Slot reconstruction;  // [B], kept: the loss by which a memory learns to reconstruct, unweighted; none unless it does
+  Slot nll;             // [B*S], kept; 0 of tokens not scored
+  Slot margin;          // [B*S], kept: see TokenLoss
+  std::vector<Slot> attention;  // per layer [B, N, M] float32, kept, where it is wanted: what rows of memory received
+  std::vector<Slot> logits;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };
+
+// Makes those of a segment; and reads them as those of a kind, or throws ContractError where they are not.
+template <typename Slots>
+Slots& make_slots(SegmentTape& segment) {
+  auto slots = std::make_unique<Slots>();
+  Slots& made = *slots;
+  segment.of_memory = std::move(slots);
+  return made;
+}
+template <typename Slots>
+const Slots& slots_as(const SegmentTape& segment) {
+  const auto* found = dynamic_cast<const Slots*>(segment.of_memory.get());
+  if (found == nullptr) throw ContractError("a segment's tape of another kind of memory");
+  return *found;
+}
 
 // The tensors that depend on weights alone.
 struct FrozenTape {
@@ -97,11 +113,10 @@ struct MemoryTape {
   Slot kv;      // [B, M, 2*N*H], kept
 };
 
-// The keys and values that every layer makes of what an encoder makes of tokens, with frozen weights.
-struct EncodedTape {
-  EncodedTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
+// The keys and values that every layer makes of the same rows, with frozen weights.
+struct SharedRowsTape {
+  SharedRowsTape(Arena& arena, DType activations) : tape(arena, Tape::Mode::kEvaluation, activations) {}
   Tape tape;
-  Slot tokens;           // [B, M] int32, bound
   std::vector<Slot> kv;  // per layer [B, M, 2*N*H], kept
 };
 

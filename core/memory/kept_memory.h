@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/config/memory_kind.h"
+#include "core/memory/kept_beside.h"
 #include "core/memory/memory.h"
 #include "core/model/transformer.h"
 
@@ -23,6 +24,11 @@ struct KeptMemoryRow {
                                                    const Compute& compute) = make_rows_and_states;
   std::unique_ptr<FrozenMemory> (*make_frozen)(const ModelInUse& in_use, int64_t streams,
                                                int64_t tgt_len) = make_kv_cache;
+  // What a KV cache keeps beside the rows of layers and what they carry, if anything.
+  std::unique_ptr<KeptBeside> (*make_beside)(const ModelConfig& model, int64_t streams, const Compute& compute) =
+      [](const ModelConfig& /*model*/, int64_t /*streams*/, const Compute& /*compute*/) {
+        return std::unique_ptr<KeptBeside>();
+      };
 
   // Records what its frozen form runs between segments of such a shape, and shows each tape.
   void (*show_between)(const Transformer& model, Arena& arena, Parameters& parameters, const ModelUse& use,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/config/layers.h"
+#include "core/memory/kept_memory.h"
 #include "kernels/copy_block.h"
 
 namespace segue {
@@ -37,7 +38,7 @@ KvCache::KvCache(const ModelInUse& in_use, int64_t streams, int64_t tgt_len)
   frozen_->tape.forward(queue_);
   for (const Slot slot : frozen_->distances)
     distances_.push_back(slot.exists() ? own(queue_, frozen_->tape.read(slot)) : OwnedTensor());
-  if (use_.read_tokens > 0) tokens_.emplace(model, streams, compute);
+  beside_ = kept(model.memory.kind).make_beside(model, streams, compute);
   if (frozen_->zeros.empty()) {
     queue_.synchronize();  // the tape is read no more
     frozen_.reset();       // the sinusoids of its distances are as large as a layer's rows of them
@@ -52,7 +53,7 @@ void KvCache::fit(SegmentShape& shape) const {
   if (use_.memory_tokens == 0 && !states_.change_at_ends()) return;
   shape.opens = position_ == 0;
   shape.closes = position_ + shape.tgt_len == tgt_len_;
-  if (tokens_) tokens_->fit(shape);
+  if (beside_) beside_->fit(shape);
 }
 
 void KvCache::bind(SegmentTape& segment) {
@@ -62,7 +63,7 @@ void KvCache::bind(SegmentTape& segment) {
   }
   segment.tape.info().memory_rows = MemoryRows{.first = begin_, .count = end_ - begin_};
   segment.tape.info().first_position = read_;
-  if (tokens_) tokens_->bind(segment);
+  if (beside_) beside_->bind(segment);
   states_.bind(segment);
   positions_.bind(segment, position());
 }
@@ -85,7 +86,7 @@ void KvCache::update(kernels::Queue& queue, const SegmentTape& segment) {
   end_ += rows;
   read_ += rows;
   position_ = (position_ + tokens) % tgt_len_;
-  if (tokens_) tokens_->update(queue, segment);
+  if (beside_) beside_->update(queue, segment);
   if (position_ == 0) begin_ = std::max(begin_, end_ - use_.mem_len);
 }
 
@@ -109,7 +110,7 @@ void KvCache::make_room(int64_t rows) {
 
 void KvCache::reset() {
   begin_ = end_ = read_ = position_ = 0;
-  if (tokens_) tokens_->reset();
+  if (beside_) beside_->reset();
   states_.reset();
   if (frozen_ == nullptr) return;
   frozen_->tape.forward(queue_);
@@ -126,7 +127,7 @@ int64_t KvCache::bytes() const {
   int64_t bytes = 0;
   for (const OwnedTensor& layer : rows_) bytes += layer.view().bytes();
   for (const OwnedTensor& layer : distances_) bytes += layer.view().bytes();
-  if (tokens_) bytes += tokens_->bytes();
+  if (beside_) bytes += beside_->bytes();
   return bytes + states_.bytes();
 }
 

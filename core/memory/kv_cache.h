@@ -8,13 +8,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/buffer.h"
+#include "core/memory/kept_beside.h"
 #include "core/memory/layer_states.h"
 #include "core/memory/position_ids.h"
-#include "core/memory/token_memory.h"
 #include "core/model/transformer.h"
 
 namespace segue {
@@ -49,9 +48,9 @@ class KvCache final : public FrozenMemory {
   PositionIds positions_;
   int64_t begin_ = 0;  // rows [begin, end) are attended to
   int64_t end_ = 0;
-  int64_t read_ = 0;      // rows of each stream since the last reset
-  int64_t position_ = 0;  // tokens so far of the segment that has begun
-  std::optional<MemoryTokens> tokens_;
+  int64_t read_ = 0;                    // rows of each stream since the last reset
+  int64_t position_ = 0;                // tokens so far of the segment that has begun
+  std::unique_ptr<KeptBeside> beside_;  // or nothing
 };
 
 }  // namespace segue

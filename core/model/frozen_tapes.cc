@@ -1,7 +1,5 @@
-// Tapes that run apart from segments while weights do not change: rows of distances, keys and values of memories, and
-// of what an encoder makes.
+// Tapes that run apart from segments while weights do not change: rows of distances, and keys and values of memories.
 #include "core/config/layers.h"
-#include "core/kinds/memory/encoder/encoding_memory.h"
 #include "core/model/transformer.h"
 
 namespace segue {
@@ -47,19 +45,19 @@ std::unique_ptr<MemoryTape> Transformer::record_memory(Arena& arena, Parameters&
   return memory;
 }
 
-std::unique_ptr<EncodedTape> Transformer::record_encoded(Arena& arena, Parameters& parameters, const ModelUse& use,
-                                                         int64_t streams, int64_t rows) const {
-  auto encoded = std::make_unique<EncodedTape>(arena, parameters.compute().activations);
-  Tape& tape = encoded->tape;
-  encoded->tokens = tape.bound({streams, rows}, DType::kInt32);
-  const Value made = memory_as<EncodingMemory>(*memory_).record(tape, parameters, *head_, encoded->tokens, use);
+std::unique_ptr<SharedRowsTape> Transformer::record_shared_rows(Arena& arena, Parameters& parameters,
+                                                                const ModelUse& use,
+                                                                const RowsRecorder& record_rows) const {
+  auto shared = std::make_unique<SharedRowsTape>(arena, parameters.compute().activations);
+  Tape& tape = shared->tape;
+  const Value rows = record_rows(tape, *head_);
   for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
     const Block& block = *layers_[static_cast<size_t>(layer)];
-    encoded->kv.push_back(block.keys_and_values(tape, parameters, made, use_of_layer(config_, use, layer)).data);
-    tape.keep(encoded->kv.back());
+    shared->kv.push_back(block.keys_and_values(tape, parameters, rows, use_of_layer(config_, use, layer)).data);
+    tape.keep(shared->kv.back());
   }
   tape.seal();
-  return encoded;
+  return shared;
 }
 
 }  // namespace segue

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,10 +51,11 @@ class Transformer {
   std::unique_ptr<MemoryTape> record_memory(Arena& arena, Parameters& parameters, const ModelUse& use,
                                             const SegmentShape& shape, int64_t layer) const;
 
-  // Records, for weights that do not change, the keys and values that all layers make of what the encoder makes of so
-  // many tokens. Sealed.
-  std::unique_ptr<EncodedTape> record_encoded(Arena& arena, Parameters& parameters, const ModelUse& use,
-                                              int64_t streams, int64_t rows) const;
+  // Records, for weights that do not change, the keys and values that all layers make of rows [B, M, D], which
+  // `record_rows` records first. Sealed.
+  using RowsRecorder = std::function<Value(Tape& tape, const Head& head)>;
+  std::unique_ptr<SharedRowsTape> record_shared_rows(Arena& arena, Parameters& parameters, const ModelUse& use,
+                                                     const RowsRecorder& record_rows) const;
 
  private:
   // What is recorded of the segments of a step, and what is needed for that.

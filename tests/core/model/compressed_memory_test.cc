@@ -1,10 +1,9 @@
 // Properties of memories that compress, and which parameters learn from which loss.
-#include "core/memory/compressed_memory.h"
-
 #include <gtest/gtest.h>
 
 #include "core/config/memory_kind.h"
 #include "core/config/position_kind.h"
+#include "core/kinds/memory/compressed/kept_rows.h"
 #include "core/model/reach.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/oracle/kinds_of_memory.h"

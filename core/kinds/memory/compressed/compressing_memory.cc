@@ -1,5 +1,6 @@
 #include "core/kinds/memory/compressed/compressing_memory.h"
 
+#include "core/kinds/memory/compressed/compressed_slots.h"
 #include "core/kinds/memory/compressed/options.h"
 
 namespace segue {
@@ -14,7 +15,7 @@ Value pushed_out_of(Tape& tape, const Value& memory, const SegmentShape& shape) 
 class CompressingStations final : public MemoryStations {
  public:
   CompressingStations(StepRecording& step, const ModelConfig& model, const std::vector<Compressor>& layers)
-      : MemoryStations(step), model_(model), layers_(layers) {}
+      : MemoryStations(step), model_(model), layers_(layers), slots_(make_slots<CompressedSlots>(step.segment)) {}
 
   // What the rows that the segment pushes out receive; of a KV cache together with what the parts before gave them.
   void ask_about(LayerMemory& memory) override {
@@ -26,7 +27,7 @@ class CompressingStations final : public MemoryStations {
       received.before = tape().bound(sums, DType::kFloat32);
       tape().keep(received.sums);
     }
-    step_.segment.received.push_back(received);
+    slots_.received.push_back(received);
     memory.received.push_back(received);
   }
 
@@ -34,19 +35,18 @@ class CompressingStations final : public MemoryStations {
   // rows, what they became in memory, and the layer's input are constants, and so are its weights.
   void after_layer(const SegmentOfStep& /*segment*/, int64_t layer, const Block& block,
                    LayerOutputs& outputs) override {
-    SegmentTape& segment = step_.segment;
     if (step_.shape.remembered == Remembered::kKvCache) {  // compressed between segments
       tape().keep(outputs.input.data);
-      segment.inputs.push_back(outputs.input.data);
+      slots_.inputs.push_back(outputs.input.data);
       return;
     }
     if (step_.shape.pushed_out == 0) return;
     const auto l = static_cast<size_t>(layer);
     const Value rows = pushed_out_of(tape(), step_.memories[l].rows, step_.shape);
     const Value compressed = layers_[l].compress(tape(), step_.parameters, rows,
-                                                 keeps_most_used(model_.memory) ? segment.received[l].sums : Slot());
+                                                 keeps_most_used(model_.memory) ? slots_.received[l].sums : Slot());
     tape().keep(compressed.data);
-    segment.compressed.push_back(compressed.data);
+    slots_.compressed.push_back(compressed.data);
     if (tape().training()) add_reconstruction(l, block, outputs, rows, compressed);
   }
 
@@ -75,6 +75,7 @@ class CompressingStations final : public MemoryStations {
 
   const ModelConfig& model_;
   const std::vector<Compressor>& layers_;
+  CompressedSlots& slots_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct CompressedTape {
   Tape tape;
   Slot hidden;      // [B, M, D], bound
   Slot received;    // [B, N, R] float32, bound: what the rows that are pushed out received, where that is asked
-  Slot compressed;  // kept: as of SegmentTape
+  Slot compressed;  // kept: as of CompressedSlots
 };
 
 class CompressingMemory final : public ModelMemory {

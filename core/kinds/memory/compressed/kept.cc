@@ -1,5 +1,5 @@
-#include "core/memory/compressed_cache.h"
-#include "core/memory/compressed_memory.h"
+#include "core/kinds/memory/compressed/kept_cache.h"
+#include "core/kinds/memory/compressed/kept_rows.h"
 #include "core/memory/kept_memory.h"
 
 namespace segue {

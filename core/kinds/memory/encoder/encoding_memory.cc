@@ -1,5 +1,6 @@
 #include "core/kinds/memory/encoder/encoding_memory.h"
 
+#include "core/kinds/memory/encoder/encoder_slots.h"
 #include "core/kinds/row_numbers.h"
 #include "core/tape/dropout_sites.h"
 
@@ -13,7 +14,7 @@ class EncodingStations final : public MemoryStations {
 
   void open() override {
     const SegmentShape& shape = step_.shape;
-    Slot& tokens = step_.segment.earlier;
+    Slot& tokens = make_slots<EncoderSlots>(step_.segment).tokens;
     tokens = tape().bound({shape.streams, shape.memory_rows}, DType::kInt32);
     encoded_ = memory_.record(tape(), step_.parameters, step_.head, tokens, step_.use);
   }

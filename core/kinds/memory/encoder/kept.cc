@@ -1,4 +1,4 @@
-#include "core/memory/encoder_memory.h"
+#include "core/kinds/memory/encoder/kept_tokens.h"
 #include "core/memory/kept_memory.h"
 
 namespace segue {
@@ -15,7 +15,7 @@ constexpr KeptMemoryRow kEncoderKept{
     .show_between =
         [](const Transformer& model, Arena& arena, Parameters& parameters, const ModelUse& use,
            const SegmentShape& shape, const TapeViewer& show) {
-          show(model.record_encoded(arena, parameters, use, shape.streams, use.mem_len)->tape);
+          show(record_encoded(model, arena, parameters, use, {shape.streams, use.mem_len}).made->tape);
         }};
 
 }  // namespace segue

@@ -2,6 +2,7 @@
 // as its first rows, and what its last rows become at the end of the layers is what the next one reads.
 #include "core/kinds/learned_tokens.h"
 #include "core/kinds/memory/model_memory.h"
+#include "core/kinds/memory/tokens/token_slots.h"
 
 namespace segue {
 
@@ -14,7 +15,8 @@ class TokenStations final : public MemoryStations {
   TokenStations(StepRecording& step, const ModelConfig& model)
       : MemoryStations(step),
         shape_{step.shape.streams, model.memory.tokens, model.d_model},
-        writes_own_(model.memory.written == WrittenTokens::kOwn) {}
+        writes_own_(model.memory.written == WrittenTokens::kOwn),
+        slots_(make_slots<TokenSlots>(step.segment)) {}
 
   void open() override {
     if (step_.shape.opens || (step_.shape.closes && !writes_own_)) tokens_ = read();
@@ -35,7 +37,7 @@ class TokenStations final : public MemoryStations {
     const Value& from = segment.is_last ? without_gradient(output) : output;
     tokens_ = join_rows(tape(), {{from, segment.first_after(), segment.after}});
     if (!segment.is_last) return;
-    step_.segment.written_tokens = tokens_.data;
+    slots_.written = tokens_.data;
     tape().keep(tokens_.data);
   }
 
@@ -43,12 +45,13 @@ class TokenStations final : public MemoryStations {
   // Those that the first segment reads.
   Value read() {
     if (step_.shape.begins_streams) return learned_tokens(tape(), step_.parameters, kInitialTokens, shape_);
-    step_.segment.read_tokens = tape().bound(shape_, tape().activations());
-    return {.data = step_.segment.read_tokens, .gradient = {}};
+    slots_.read = tape().bound(shape_, tape().activations());
+    return {.data = slots_.read, .gradient = {}};
   }
 
   Shape shape_;  // B, K, D
   bool writes_own_;
+  TokenSlots& slots_;
   Value tokens_;  // that the next segment reads
 };
 

@@ -1,9 +1,11 @@
 // Tokens move as rows of one element.
-#include "core/memory/encoder_memory.h"
+#include "core/kinds/memory/encoder/kept_tokens.h"
 
 #include <algorithm>
 
 #include "base/cuda.h"
+#include "core/kinds/memory/encoder/encoder_slots.h"
+#include "core/kinds/memory/encoder/encoding_memory.h"
 #include "kernels/segment_memory.h"
 
 namespace segue {
@@ -30,7 +32,7 @@ void EncoderMemory::fit(SegmentShape& shape) const {
   shape.memory_rows = length_;
 }
 
-void EncoderMemory::bind(SegmentTape& segment) { segment.tape.bind(segment.earlier, tokens()); }
+void EncoderMemory::bind(SegmentTape& segment) { segment.tape.bind(slots_as<EncoderSlots>(segment).tokens, tokens()); }
 
 void EncoderMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
   const cuda::Range range("encoder_memory");
@@ -77,24 +79,38 @@ EncoderCache::EncoderCache(const ModelInUse& in_use, int64_t streams, int64_t tg
       memory_(in_use.use.mem_len, streams, in_use.queue.device()),
       segment_(tgt_len, streams, in_use.queue.device()) {
   if (in_use.use.mem_len == 0) return;
-  in_use.arena.reserve(tape_for(in_use.use.mem_len).tape.planned_bytes());  // so that it is known what will be taken
+  in_use.arena.reserve(
+      tape_for(in_use.use.mem_len).made->tape.planned_bytes());  // so that it is known what will be taken
+}
+
+EncodedTape record_encoded(const Transformer& model, Arena& arena, Parameters& parameters, const ModelUse& use,
+                           const Shape& tokens) {
+  const auto& memory = memory_as<EncodingMemory>(model.memory());
+  EncodedTape encoded;
+  encoded.made = model.record_shared_rows(arena, parameters, use, [&](Tape& tape, const Head& head) {
+    encoded.tokens = tape.bound(tokens, DType::kInt32);
+    return memory.record(tape, parameters, head, encoded.tokens, use);
+  });
+  return encoded;
 }
 
 EncodedTape& EncoderCache::tape_for(int64_t length) {
-  const auto is_for = [length](const auto& tape) { return tape->tape.shape(tape->tokens)[1] == length; };
+  const auto is_for = [length](const EncodedTape& tape) { return tape.made->tape.shape(tape.tokens)[1] == length; };
   const auto found = std::ranges::find_if(tapes_, is_for);
-  if (found != tapes_.end()) return **found;
-  tapes_.push_back(in_use().model.record_encoded(in_use().arena, in_use().parameters, in_use().use, streams(), length));
-  return *tapes_.back();
+  if (found != tapes_.end()) return *found;
+  const auto& [model, use, parameters, arena, queue] = in_use();
+  return tapes_.emplace_back(record_encoded(model, arena, parameters, use, {streams(), length}));
 }
 
 int64_t EncoderCache::make_memory() {
   const int64_t length = memory_.length();
   if (length == 0) return 0;
   EncodedTape& encoded = tape_for(length);
-  encoded.tape.bind(encoded.tokens, memory_.tokens());
-  encoded.tape.forward(in_use().queue);
-  for (size_t l = 0; l < encoded.kv.size(); ++l) take_over(static_cast<int64_t>(l), encoded.tape.read(encoded.kv[l]));
+  Tape& tape = encoded.made->tape;
+  tape.bind(encoded.tokens, memory_.tokens());
+  tape.forward(in_use().queue);
+  for (int64_t l = 0; l < std::ssize(encoded.made->kv); ++l)
+    take_over(l, tape.read(encoded.made->kv[static_cast<size_t>(l)]));
   return length;
 }
 

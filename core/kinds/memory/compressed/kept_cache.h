@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/kinds/memory/compressed/compressing_memory.h"
-#include "core/memory/compressed_memory.h"
+#include "core/kinds/memory/compressed/kept_rows.h"
 #include "core/memory/per_segment_kv_cache.h"
 
 namespace segue {

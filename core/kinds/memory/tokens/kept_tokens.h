@@ -7,27 +7,28 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "core/memory/kept_beside.h"
 #include "core/memory/segment_memory.h"
 
 namespace segue {
 
 // Those of some streams. Until a segment has ended they are the ones that streams begin with, which are weights.
-class MemoryTokens {
+class MemoryTokens final : public KeptBeside {
  public:
   MemoryTokens(const ModelConfig& model, int64_t streams, const Compute& compute);
 
   bool are_written() const { return are_written_; }
   ConstTensorView view() const;  // [B, K, D]; [B, 0, D] until they are written
 
-  void fit(SegmentShape& shape) const { shape.begins_streams = !are_written_; }
-  void bind(SegmentTape& segment) const;
-  void update(kernels::Queue& queue, const SegmentTape& segment);
-  void reset() { are_written_ = false; }
+  void fit(SegmentShape& shape) const override { shape.begins_streams = !are_written_; }
+  void bind(SegmentTape& segment) const override;
+  void update(kernels::Queue& queue, const SegmentTape& segment) override;
+  void reset() override { are_written_ = false; }
 
   // Throws CheckpointError when `saved`, of the CPU, is no such view, in some precision.
   void check(const ConstTensorView& saved) const;
   void restore(const ConstTensorView& saved);
-  int64_t bytes() const { return tokens_.view().bytes(); }
+  int64_t bytes() const override { return tokens_.view().bytes(); }
 
  private:
   Compute compute_;

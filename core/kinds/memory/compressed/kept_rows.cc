@@ -1,11 +1,12 @@
 // A layer's next rows are put together in a second block, which then takes the place of the first.
-#include "core/memory/compressed_memory.h"
+#include "core/kinds/memory/compressed/kept_rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/cuda.h"
+#include "core/kinds/memory/compressed/compressed_slots.h"
 #include "kernels/copy_block.h"
 
 namespace segue {
@@ -69,9 +70,10 @@ CompressedMemory::Counts CompressedMemory::after(int64_t tgt_len) const {
 
 void CompressedMemory::update(kernels::Queue& queue, const SegmentTape& segment) {
   const cuda::Range range("compressed_memory");
+  const std::vector<Slot>& compressed = slots_as<CompressedSlots>(segment).compressed;
   for (size_t l = 0; l < layers_.size(); ++l)
     update(queue, static_cast<int64_t>(l), segment.tape.read(segment.fresh[l]),
-           segment.compressed.empty() ? ConstTensorView() : segment.tape.read(segment.compressed[l]));
+           compressed.empty() ? ConstTensorView() : segment.tape.read(compressed[l]));
 }
 
 void CompressedMemory::update(kernels::Queue& queue, int64_t l, ConstTensorView inputs, ConstTensorView compressed) {

@@ -39,7 +39,15 @@ class EncoderMemory final : public TrainingMemory {
   int64_t length_ = 0;
 };
 
-// The same of frozen weights.
+// The keys and values that every layer makes of what the encoder makes of tokens, with frozen weights.
+struct EncodedTape {
+  std::unique_ptr<SharedRowsTape> made;
+  Slot tokens;  // [B, M] int32, bound
+};
+EncodedTape record_encoded(const Transformer& model, Arena& arena, Parameters& parameters, const ModelUse& use,
+                           const Shape& tokens);
+
+// The same memory, of frozen weights.
 class EncoderCache final : public PerSegmentKvCache {
  public:
   // For segments of `tgt_len` tokens.
@@ -54,9 +62,9 @@ class EncoderCache final : public PerSegmentKvCache {
   void end_segment(kernels::Queue& queue) override;
   EncodedTape& tape_for(int64_t length);
 
-  EncoderMemory memory_;                             // up to the segment
-  EncoderMemory segment_;                            // its tokens so far
-  std::vector<std::unique_ptr<EncodedTape>> tapes_;  // for the lengths that the memory has had
+  EncoderMemory memory_;            // up to the segment
+  EncoderMemory segment_;           // its tokens so far
+  std::vector<EncodedTape> tapes_;  // for the lengths that the memory has had
 };
 
 }  // namespace segue

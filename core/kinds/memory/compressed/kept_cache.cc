@@ -1,9 +1,10 @@
 // When a segment begins, tapes of each layer make compressed rows, keys and values. No segment's tape runs then, and
 // nobody reads what the last one has kept.
-#include "core/memory/compressed_cache.h"
+#include "core/kinds/memory/compressed/kept_cache.h"
 
 #include <algorithm>
 
+#include "core/kinds/memory/compressed/compressed_slots.h"
 #include "core/kinds/memory/compressed/options.h"
 #include "kernels/copy_block.h"
 
@@ -73,21 +74,22 @@ int64_t CompressedCache::make_memory() {
 
 void CompressedCache::bind(SegmentTape& segment) {
   PerSegmentKvCache::bind(segment);
-  for (size_t l = 0; l < segment.received.size(); ++l)
-    segment.tape.bind(segment.received[l].before, received_[l].view());
+  const std::vector<ReceivedAttention>& received = slots_as<CompressedSlots>(segment).received;
+  for (size_t l = 0; l < received.size(); ++l) segment.tape.bind(received[l].before, received_[l].view());
   segment.tape.info().pushed_out = MemoryRows{.first = shape_.compressed, .count = shape_.pushed_out};
 }
 
 void CompressedCache::take_in(kernels::Queue& queue, const SegmentTape& part, int64_t position) {
+  const auto& slots = slots_as<CompressedSlots>(part);
   for (size_t l = 0; l < inputs_.size(); ++l) {
-    const ConstTensorView inputs = part.tape.read(part.inputs[l]);
+    const ConstTensorView inputs = part.tape.read(slots.inputs[l]);
     kernels::copy_block(queue, {.from = inputs,
                                 .to = inputs_[l].view(),
                                 .to_row = position,
                                 .rows = inputs.shape[1],
                                 .columns = inputs.shape[2]});
-    if (part.received.empty() || shape_.pushed_out == 0) continue;
-    queue.copy(received_[l].view(), part.tape.read(part.received[l].sums));
+    if (slots.received.empty() || shape_.pushed_out == 0) continue;
+    queue.copy(received_[l].view(), part.tape.read(slots.received[l].sums));
   }
 }
 

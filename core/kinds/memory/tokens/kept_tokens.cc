@@ -1,5 +1,7 @@
 // After a segment the tokens that it wrote replace those that it read.
-#include "core/memory/token_memory.h"
+#include "core/kinds/memory/tokens/kept_tokens.h"
+
+#include "core/kinds/memory/tokens/token_slots.h"
 
 namespace segue {
 
@@ -12,12 +14,14 @@ ConstTensorView MemoryTokens::view() const {
 }
 
 void MemoryTokens::bind(SegmentTape& segment) const {
-  if (segment.read_tokens.exists()) segment.tape.bind(segment.read_tokens, tokens_.view());
+  const Slot read = slots_as<TokenSlots>(segment).read;
+  if (read.exists()) segment.tape.bind(read, tokens_.view());
 }
 
 void MemoryTokens::update(kernels::Queue& queue, const SegmentTape& segment) {
-  if (!segment.written_tokens.exists()) return;  // of a segment that has not ended
-  queue.copy(tokens_.view(), segment.tape.read(segment.written_tokens));
+  const Slot written = slots_as<TokenSlots>(segment).written;
+  if (!written.exists()) return;  // of a segment that has not ended
+  queue.copy(tokens_.view(), segment.tape.read(written));
   are_written_ = true;
 }
 
