@@ -44,7 +44,7 @@ def place_of(path):
     """The longest listed place that holds the path, or None. Two files of a kind stand at other heights than the rest."""
     if re.fullmatch(r"core/kinds/.*/options\.(?:h|cc)", path):
         return "core/config"
-    if re.fullmatch(r"core/kinds/.*/kept\.cc", path):
+    if re.fullmatch(r"core/kinds/.*/kept[a-z_]*\.(?:h|cc)", path):
         return "core/memory"
     folders = pathlib.PurePosixPath(path).parts[:-1]
     candidates = ["/".join(folders[:depth]) for depth in range(len(folders), 0, -1)]
