@@ -14,6 +14,9 @@ struct BlockRow {
 
   // What it needs of the rest of a config.
   KindRequirements (*needs)(const BlockConfig& block) = [](const BlockConfig& /*block*/) { return KindRequirements(); };
+
+  // Whether a layer norm stands before attention. The rows of a memory of hidden states then pass it too.
+  bool (*normalises_first)(const BlockConfig& block) = [](const BlockConfig& /*block*/) { return false; };
 };
 
 const BlockRow& row_of(BlockKind kind);

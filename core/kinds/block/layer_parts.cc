@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "core/config/block_row.h"
+
 namespace segue {
 
 LayerParts::LayerParts(ModelConfig model, const LayerName& layer, std::unique_ptr<Mixer> mixer)
@@ -56,14 +58,16 @@ LayerNormParameters LayerParts::feed_forward_norm(Parameters& parameters) const 
 }
 
 Value LayerParts::as_read(Tape& tape, Parameters& parameters, const Value& hidden) const {
-  if (!model_.block.pre_lnorm) return hidden;
+  if (!normalises_first()) return hidden;
   return normalise(tape, {.sum = hidden, .branch = {}, .site = {}}, attention_norm(parameters));
 }
 
 Value LayerParts::as_constants_read(Tape& tape, Parameters& parameters, const Value& rows) const {
-  if (!model_.block.pre_lnorm) return rows;
+  if (!normalises_first()) return rows;
   return normalise(tape, {.sum = rows, .branch = {}, .site = {}}, attention_norm(parameters).constant());
 }
+
+bool LayerParts::normalises_first() const { return row_of(model_.block.kind).normalises_first(model_.block); }
 
 DropoutSite LayerParts::site(LayerDropout place, int64_t segment) const {
   return {.p = model_.dropout, .site = layer_dropout_site(layer_, place), .segment = segment};

@@ -42,6 +42,7 @@ class LayerParts {
   Value as_constants_read(Tape& tape, Parameters& parameters, const Value& rows) const;
 
  private:
+  bool normalises_first() const;
   DropoutSite site(LayerDropout place, int64_t segment) const;
   std::string norm_name(const char* part) const;
 

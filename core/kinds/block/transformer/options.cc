@@ -29,6 +29,8 @@ KindRequirements needs_of_transformer(const BlockConfig& /*block*/) { return {.c
 }  // namespace
 
 extern const BlockRow kTransformerBlockRow;
-constexpr BlockRow kTransformerBlockRow{.describe = describe_transformer, .needs = needs_of_transformer};
+constexpr BlockRow kTransformerBlockRow{.describe = describe_transformer,
+                                        .needs = needs_of_transformer,
+                                        .normalises_first = [](const BlockConfig& block) { return block.pre_lnorm; }};
 
 }  // namespace segue
