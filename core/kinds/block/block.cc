@@ -25,10 +25,9 @@ std::vector<Value> Block::contents_of(Tape& tape, Parameters& parameters, const 
   return mixer.mixed_by_content(tape, parameters, qkv, contexts);
 }
 
-LayerOutputs Block::outputs(Residual residual, const Value& x, const Mixer::Mixed& mixed,
+LayerOutputs Block::outputs(const Residual& residual, const Value& x, const Mixer::Mixed& mixed,
                             const LayerInputs& inputs) const {
-  LayerOutputs outputs{
-      .residual = std::move(residual), .fresh = {}, .input = x, .qkv = mixed.qkv, .states = mixed.states};
+  LayerOutputs outputs{.residual = residual, .fresh = {}, .input = x, .qkv = mixed.qkv, .states = mixed.states};
   if (!keeps_state(parts_.model(), parts_.layer()))
     outputs.fresh = inputs.memory.form == Remembered::kHiddenStates ? x : mixed.fresh;
   return outputs;

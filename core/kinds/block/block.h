@@ -41,7 +41,8 @@ class Block {
 
  protected:
   // Of a layer that read x [B, T, D] and ends in such a residual.
-  LayerOutputs outputs(Residual residual, const Value& x, const Mixer::Mixed& mixed, const LayerInputs& inputs) const;
+  LayerOutputs outputs(const Residual& residual, const Value& x, const Mixer::Mixed& mixed,
+                       const LayerInputs& inputs) const;
 
   const LayerParts& parts() const { return parts_; }
 
