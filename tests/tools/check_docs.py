@@ -91,9 +91,10 @@ class Repository:
                    for folder in {"", beside} for name in (path, path + ".json"))
 
     def is_ours(self, path, beside):
+        if not PATH.fullmatch(path):  # such as an expression, which may be longer than a path can be
+            return False
         top = path.split("/")[0]
-        is_folder = top in self.folders or top not in MADE and (self.root / beside / top).is_dir()
-        return is_folder and bool(PATH.fullmatch(path))
+        return top in self.folders or top not in MADE and (self.root / beside / top).is_dir()
 
     @functools.cache
     def flags_of(self, *command):
