@@ -1,4 +1,5 @@
 # Writes the commit of SOURCE as a header, OUTPUT, which changes only with it. Run by every build.
+cmake_minimum_required(VERSION 3.25)
 set(commit "")
 if(EXISTS "${SOURCE}/.git")
   execute_process(

@@ -69,7 +69,7 @@ std::string losses_html(const std::vector<ShadedToken>& tokens, double deepest) 
 }
 
 std::string differences_html(const std::vector<ShadedToken>& tokens, double deepest) {
-  std::string key = fmt::format("<div class=\"key\">memory hurt by {:g} bits ", deepest);
+  std::string key = fmt::format("<div class=\"key\">memory hurt by {:g} {} ", deepest, deepest == 1.0 ? "bit" : "bits");
   for (int64_t shade = kDifferenceShades; shade >= 1; --shade) key += key_swatch(fmt::format("n{}", shade));
   key += " 0 ";
   for (int64_t shade = 1; shade <= kDifferenceShades; ++shade) key += key_swatch(fmt::format("p{}", shade));

@@ -1,6 +1,8 @@
 // The settings of each run, where the runs differ, and the commands that repeat it.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/json_text.h"
 #include "base/text.h"
 #include "core/drawing/markup.h"
@@ -24,15 +26,34 @@ Table differing_keys(const std::vector<RunData>& runs) {
   return table;
 }
 
+// Where what is made again goes.
+constexpr std::string_view kAgain = "-again";
+
+// The command of an evaluation, on the run that is made again. Commands name the run as it was called then; one called
+// by another path stays as it is.
+std::string evaluated_again(std::string command, const RunData& run) {
+  constexpr std::string_view kFlag = " --checkpoint ";
+  const size_t flag = command.find(kFlag);
+  if (flag == std::string::npos) return command;
+  size_t begin = flag + kFlag.size();
+  if (command.compare(begin, 1, "'") == 0) ++begin;  // in quotes
+  const std::string path = run.path.string();
+  const size_t end = begin + path.size();
+  const bool is_run = command.compare(begin, path.size(), path) == 0;
+  if (is_run && (end == command.size() || std::string_view(" '/").find(command[end]) != std::string_view::npos))
+    command.insert(end, kAgain);
+  return command;
+}
+
 std::string commands_of(const RunData& run) {
   std::string text = fmt::format("segue train {} --run {}\n", shell_word((run.path / "config.json").string()),
-                                 shell_word(run.path.string() + "-again"));
-  for (const Evaluation& evaluation : run.evaluations) text += evaluation.command + "\n";
+                                 shell_word(fmt::format("{}{}", run.path.string(), kAgain)));
+  for (const Evaluation& evaluation : run.evaluations) text += evaluated_again(evaluation.command, run) + "\n";
   return text;
 }
 
 std::string report_command(const ReportData& data) {
-  std::string command = "segue report";
+  std::string command = "# draw this page\nsegue report";
   for (const RunData& run : data.runs) command += fmt::format(" {}", shell_word(run.path.string()));
   if (!data.effective_context_file.empty())
     command += fmt::format(" --effective-context {}", shell_word(data.effective_context_file));
@@ -73,7 +94,7 @@ Table sessions_of(const std::vector<RunData>& runs) {
 
 void add_commands(Page& page, const ReportData& data) {
   page.section("commands", "To make it again");
-  std::string text;
+  std::string text = "# train and evaluate likewise\n";
   for (const RunData& run : data.runs) text += commands_of(run);
   text += report_command(data);
   page.html("<pre>" + escaped(text) + "</pre>\n");

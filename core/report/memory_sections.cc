@@ -113,13 +113,13 @@ Series series_of(const LengthCurve& curve, LengthOf length, const LossUnit& unit
   for (const EvaluatedLength& result : curve.results) {
     const double value = value_of(result, unit);
     const double spread = spread_of(result, unit);
-    series.points.push_back(
-        {.x = static_cast<double>(length(result)),
-         .y = value,
-         .spread = spread,
-         .title = fmt::format("{}\nmemory {}, segment {}\n{}{}", curve.name, result.mem_len, result.tgt_len,
-                              unit.text(value),
-                              result.is_baseline ? ", the baseline" : " \xC2\xB1 " + significant(spread, 2))});
+    series.points.push_back({.x = static_cast<double>(length(result)),
+                             .y = value,
+                             .spread = spread,
+                             .title = fmt::format("{}\nmemory {}, segment {}\n{}{}", curve.name, result.mem_len,
+                                                  result.tgt_len, unit.text(value),
+                                                  result.is_baseline ? ", with which its other lengths are compared"
+                                                                     : " \xC2\xB1 " + significant(spread, 2))});
   }
   return series;
 }
@@ -185,8 +185,9 @@ std::string memory_caption(const LengthCurve& curve, const LossUnit& unit) {
                             : trained > 0     ? "without the memory that it was trained with"
                                               : "without memory";
   const std::string begin =
-      "Loss against the length of the memory. Bands: 95 % confidence of the difference to the trained length, or to "
-      "the shortest if the trained one was not evaluated. All lengths of a run read the same text.";
+      "Loss against the length of the memory. Bands: 95 % confidence of a run's difference to itself at the trained "
+      "length, or at the shortest if the trained one was not evaluated. All lengths of a run read the same text. The "
+      "bands do not compare runs with each other; segue paired-difference does.";
   if (lowest == curve.results.begin()) return fmt::format("{} {} is best {}.", begin, curve.name, start);
   return fmt::format(
       "{} {} falls from {} {} to {} with {}{}.", begin, curve.name, unit.text(value_of(first, unit)), start,

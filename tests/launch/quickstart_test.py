@@ -71,12 +71,12 @@ def test_own_text_has_runs_of_its_own(program):
     for text in ("one\n", "another\n"):
         path = program.write("my book.tar.txt", text)
         code, said = quickstart(program, f"set -- '{path}' '{path}'; {tell}")
-        check(code == 0 and re.fullmatch(r"data/quickstart-my-book-\w{8} runs/quickstart-my-book-\w{8} runs/quickstart-my-book-\w{8}-memoryless  2\n",
+        check(code == 0 and re.fullmatch(r"data/quickstart-my-book-\w{8} runs/quickstart-my-book-\w{8}/memory runs/quickstart-my-book-\w{8}/baseline  2\n",
                                          said), f"exit {code}: {said}")
         names.append(said.split()[0])
     check(names[0] != names[1], f"other text of the same name: {names}")
     code, said = quickstart(program, f"set --; {tell}")
-    check(code == 0 and said == "data/quickstart runs/quickstart runs/quickstart-memoryless 2.6 0\n", f"exit {code}: {said}")
+    check(code == 0 and said == "data/quickstart runs/quickstart/memory runs/quickstart/baseline 2.6 0\n", f"exit {code}: {said}")
     code, said = quickstart(program, f"set -- nowhere.txt; {tell}")
     check(code == 2 and said == "launch/quickstart: nowhere.txt: expected a file of text that can be read\n", f"exit {code}: {said}")
 
@@ -84,11 +84,14 @@ def test_own_text_has_runs_of_its_own(program):
 def test_what_it_says_of_time(program):
     code, said = quickstart(program, "probe() { echo 4; }; nproc() { echo 2; }; forecast")
     check(code == 0 and said == "At the speed of now: about 4 minutes to build, 4 minutes to train and evaluate two models.\n", f"exit {code}: {said}")
-    code, said = quickstart(program, "step_seconds() { [[ $1 == 0 ]] && echo 0.01 || echo 0.02; }; forecast_training")
-    check(code == 0 and said == "At the speed of now: about 25 s for the model with memory, 20 s for the baseline.\n", f"exit {code}: {said}")
+    program.write("data/manifest.json", '{ "splits": [\n{ "name": "valid",\n"tokens": 7,\n},\n{ "name": "test",\n"tokens": 51200,\n"shards": [\n{ "tokens": 3 }]}]}\n')
+    rates = "bench_seconds() { case $1$2 in step0) echo 0.01;; step*) echo 0.02;; eval*) echo 0.03;; esac; }"
+    code, said = quickstart(program, f"{rates}; forecast_training", data=program.path("data"))
+    check(code == 0 and said == "At the speed of now: about 25 s for the model with memory, 20 s for the baseline,\n"
+          "30 s to evaluate both at 5 lengths of memory.\n", f"exit {code}: {said}")
     config = program.config("tiny.json", model=TINY_MODEL, training={"batch_size": 1, "tgt_len": 4}, data={"path": "none"})
-    code, said = quickstart(program, "step_seconds 2", segue=program.binary, config=config)
-    check(code == 0 and 0 < float(said) < 60, f"exit {code}: {said}")
+    code, said = quickstart(program, "bench_seconds step 2; bench_seconds eval 2", segue=program.binary, config=config)
+    check(code == 0 and len(said.split()) == 2 and all(0 < float(seconds) < 60 for seconds in said.split()), f"exit {code}: {said}")
 
 
 def test_two_tiny_models(program):

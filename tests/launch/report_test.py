@@ -36,7 +36,7 @@ def result(mem_len, loss, **changes):
 
 def evaluation(results):
     tokens = [{"text": text, "nll": [1.0 + i / 9 for _ in results]} for i, text in enumerate(["a", "\n", "\u00e9", HOSTILE])]
-    return {"format": "segue-evaluation", "version": 1, "step": 100, "command": "segue eval --name again " + HOSTILE, "data": "books", "split": "test " + HOSTILE,
+    return {"format": "segue-evaluation", "version": 1, "step": 100, "command": "segue eval --checkpoint 'name <b>&' --name again " + HOSTILE, "data": "books", "split": "test " + HOSTILE,
             "unit": "byte", "trained": {"mem_len": 8, "tgt_len": 8}, "baseline": 1, "results": results,
             "sample": {"offset": 3, "tokens": tokens}}
 
@@ -83,8 +83,9 @@ def check_pages(program):
     page, text, drawings = read_page(program.path("both.html"))
     check(page.tags["figure"] == 8 + 1 and len(drawings) >= 8, f"{page.tags} and {len(drawings)} drawings")
     check(HOSTILE in page.text and "<b>&" in page.text, "text of the files is shown as it is")
-    check("segue eval --name again" in page.text, "the command of the evaluation")
-    check(", the baseline<" in text and "\u00b1 0<" not in text, "the baseline is not compared with itself")
+    check("with which its other lengths are compared<" in text and "\u00b1 0<" not in text, "a length is not compared with itself")
+    check("do not compare runs with each other; segue paired-difference does" in page.text, "what the bands are of")
+    check("segue eval --checkpoint 'name <b>&-again' --name again " + HOSTILE in page.text, "the run that was made again is evaluated")
     check(page.refresh is None, "a page that is not of a run in progress does not load itself again")
     check("prefers-color-scheme:dark" in text and "@media print" in text, "dark and print")
     files = sorted(os.listdir(program.path("figures")))
