@@ -21,7 +21,7 @@ class AttentionMemory {
                 // their gradient
     bool is_read_on = false;  // whether a later segment of the step learns through what this one writes
   };
-  // Records what it reads of what the layer carries (see carried_tensors), or of what a station put there in its place.
+  // Records what it reads of what the layer carries (see carried_tensors), or of what a station put there instead.
   struct Read {
     Value output;        // [B, T, N*H]
     Value keys, values;  // [B, T, N*H], the segment's, or both in `keys` [B, T, 2*N*H]; with gradients where it is read
