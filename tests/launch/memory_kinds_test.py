@@ -365,7 +365,7 @@ def test_recurrence_alone(job):
     check("training.segments_per_step: 1" in errors and "layers do not learn to write" in errors, errors)
     refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights",
             says=["model.memory.kind", "block_recurrent"], leaves_nothing_at="weights")
-    saved = read_safetensors(os.path.join(job.path(run), "checkpoints", f"step-{STEPS:08d}", "memory-0.safetensors"))
+    saved = read_safetensors(os.path.join(job.path(run), "checkpoints", f"step-{STEPS:08d}", "memory-00000.safetensors"))
     check(any(saved["recurrent.0"][1]), "the states are zeros after training")
     for kind in ("recurrent", "lstm"):
         longer = [evaluated(job, f"{kind}-whole", "--memory", memory, "--mem-len=11", "--tgt-len=7")

@@ -3,7 +3,6 @@
 #include "core/kinds/memory/block_recurrent/cell_operations.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "core/attention/relative_attention.h"
@@ -45,10 +44,10 @@ Value attend_to_all(Tape& tape, const Shape& heads, const std::shared_ptr<Schedu
 
 namespace {
 
-// Rows as states of one key [B, N, 1, V], of which a query that is 1 reads all.
+// Rows as states of one key, of which a query that is 1 reads all.
 struct AsStates {
-  Shape states, queries, values;
-  Slot ones;  // [B, 1, N, 1]
+  Shape states, values;  // [B, N, 1, V], [B, 1, N, V]
+  Slot ones;             // [B, 1, N, 1]: the query
 };
 
 AsStates as_states(Tape& tape, const Shape& shape) {
@@ -58,7 +57,6 @@ AsStates as_states(Tape& tape, const Shape& shape) {
   OwnedTensor ones(DType::kFloat32, {shape[0], 1, heads, 1});
   std::fill_n(ones.as<float>(), ones.shape().elements(), 1.0F);
   return {.states = {shape[0], heads, 1, width},
-          .queries = ones.shape(),
           .values = {shape[0], 1, heads, width},
           .ones = tape.constant(ones, tape.activations())};
 }
