@@ -39,7 +39,9 @@ Mixer::Mixed Attention::mix(Tape& tape, Parameters& parameters, const Value& x, 
                          ? columns_of(tape, without_gradient(made), heads_.elements(), 2 * heads_.elements())
                          : Value();
   const std::optional<AttentionMemory::Read> read =
-      memory_ ? std::optional(memory_->read(tape, made, memory.states, is_read_on)) : std::nullopt;
+      memory_ ? std::optional(
+                    memory_->read(tape, parameters, {.x = x, .qkv = made, .is_read_on = is_read_on}, memory.states))
+              : std::nullopt;
   const Value qkv = position_.turn(tape, made, 0, use);
   const Value memory_kv = remembered(tape, parameters, memory, use);
   const Value distances = is_frozen ? memory.distances : position_.distances(tape, parameters, layer_, encoding);
@@ -55,27 +57,27 @@ Mixer::Mixed Attention::mix(Tape& tape, Parameters& parameters, const Value& x, 
                              : visible_pairs(use, heads_[0], tgt_len, keys - tgt_len);
   const DropoutSite dropatt{
       .p = dropatt_, .site = layer_dropout_site(layer_, LayerDropout::kAttentionScores), .segment = segment};
-  Value attended = relative_attention(tape, {.heads = heads_,
-                                             .qkv = qkv,
-                                             .memory_kv = memory_kv,
-                                             .r = distances,
-                                             .u = biases.u,
-                                             .w = biases.w,
-                                             .bias = distance_biases,
-                                             .gain = distance_gains,
-                                             .window = visible_window(use),
-                                             .tiles = tiles,
-                                             .reach = limits.reach,
-                                             .ahead = limits.ahead,
-                                             .pairs = pairs,
-                                             .dropatt = dropatt,
-                                             .received = memory.received});
+  const Value attended = relative_attention(tape, {.heads = heads_,
+                                                   .qkv = qkv,
+                                                   .memory_kv = memory_kv,
+                                                   .is_kv_cache = is_frozen,
+                                                   .r = distances,
+                                                   .u = biases.u,
+                                                   .w = biases.w,
+                                                   .bias = distance_biases,
+                                                   .gain = distance_gains,
+                                                   .window = visible_window(use),
+                                                   .tiles = tiles,
+                                                   .reach = limits.reach,
+                                                   .ahead = limits.ahead,
+                                                   .pairs = pairs,
+                                                   .dropatt = dropatt,
+                                                   .received = memory.received});
   Mixed mixed{.output = {}, .fresh = is_frozen ? qkv : kept, .qkv = qkv, .states = {}};
-  if (memory_) {
-    attended = memory_->mixed(tape, parameters, *read, attended);
-    mixed.states = memory_->write(tape, *read, memory.begun.empty() ? memory.states : memory.begun);
-  }
-  mixed.output = linear(tape, attended, parameters[prefix_ + "output"]);
+  const Parameter projection = parameters[prefix_ + "output"];
+  mixed.output =
+      memory_ ? memory_->mixed(tape, parameters, *read, attended, projection) : linear(tape, attended, projection);
+  if (memory_) mixed.states = memory_->write(tape, *read, memory.begun.empty() ? memory.states : memory.begun);
   return mixed;
 }
 

@@ -14,16 +14,26 @@ class AttentionMemory {
 
   virtual void declare(std::vector<ParameterSpec>& specs) const = 0;
 
-  // Records what a segment's queries read of what the layer carries (see carried_tensors). `qkv` [B, T, 3*N*H] are its
-  // queries, keys and values without positions; something recorded later overwrites their gradient.
+  // A segment as attention reads it.
+  struct Segment {
+    Value x;    // [B, T, D]
+    Value qkv;  // [B, T, 3*N*H]: queries, keys and values of x without positions; something recorded later overwrites
+                // their gradient
+    bool is_read_on = false;  // whether a later segment of the step learns through what this one writes
+  };
+  // Records what it reads of what the layer carries (see carried_tensors), or of what a station put there instead.
   struct Read {
     Value output;        // [B, T, N*H]
-    Value keys, values;  // [B, T, N*H]: the segment's; with gradients where a later one of the step learns through them
+    Value keys, values;  // [B, T, N*H], the segment's, or both in `keys` [B, T, 2*N*H]; with gradients where it is read
+                         // on
   };
-  virtual Read read(Tape& tape, const Value& qkv, const std::vector<Value>& carried, bool is_read_on) const = 0;
+  virtual Read read(Tape& tape, Parameters& parameters, const Segment& segment,
+                    const std::vector<Value>& carried) const = 0;
 
-  // Records the heads' output of both: what they attended to, [B, T, N*H], and what they read. [B, T, N*H]
-  virtual Value mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended) const = 0;
+  // Records the layer's output [B, T, D] of both: what its heads attended to, [B, T, N*H], and what they read.
+  // `projection` [D, N*H] is what attention alone would end in.
+  virtual Value mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended,
+                      const Parameter& projection) const = 0;
 
   // Records what the layer carries on after this segment. It has a gradient where the segment's keys and values have.
   virtual std::vector<Value> write(Tape& tape, const Read& segment, const std::vector<Value>& carried) const = 0;

@@ -17,13 +17,14 @@ struct RememberedKeys {
   ConstTensorView kv;  // [B, M, 2, N, H]
   int64_t pitch = 0;
 };
-RememberedKeys remembered_keys(const Tape& tape, Slot memory_kv, const Shape& heads) {
-  ConstTensorView block = tape.read(memory_kv);
+RememberedKeys remembered_keys(const Tape& tape, const RelativeAttentionInputs& in) {
+  ConstTensorView block = tape.read(in.memory_kv.data);
   const int64_t streams = block.shape[0];
   const int64_t pitch = block.shape[1];
-  const MemoryRows rows = tape.info().memory_rows.value_or(MemoryRows{.first = 0, .count = pitch});
+  const MemoryRows all{.first = 0, .count = pitch};
+  const MemoryRows rows = in.is_kv_cache ? tape.info().memory_rows.value_or(all) : all;
   if (block.data != nullptr) block.data += rows.first * block.shape[2] * bytes_of(block.dtype);
-  block.shape = {streams, rows.count, 2, heads[0], heads[1]};
+  block.shape = {streams, rows.count, 2, in.heads[0], in.heads[1]};
   return {.kv = block, .pitch = pitch};
 }
 
@@ -75,7 +76,7 @@ Value relative_attention(Tape& tape, const RelativeAttentionInputs& in) {
   for (const Parameter& bias : {in.u, in.w})
     if (!bias.gradient.empty()) gradients.push_back(bias.gradient);
   const auto inputs = [=, &tape] {
-    const RememberedKeys memory = remembered_keys(tape, in.memory_kv.data, heads);
+    const RememberedKeys memory = remembered_keys(tape, in);
     const int64_t distances = std::min(positions, memory.kv.shape[1] + tgt_len);
     const LayerTiles::Seen seen =
         in.tiles->at(memory.kv.shape[1], tape.info().first_position, in.window, tape.info().head_windows);

@@ -19,13 +19,14 @@ struct ReceivedAttention {
 
 // Relative attention; see kernels/relative_attention.h for shapes. `r` comes from the positions.
 struct RelativeAttentionInputs {
-  Shape heads;      // N, H
-  Value qkv;        // [B, T, 3*N*H]
-  Value memory_kv;  // [B, M, 2*N*H]
-  Value r;          // [P, N*H], or missing: scores have no distance terms
-  Parameter u, w;   // [N, H], or missing: zeros
-  Value bias = {};  // [N, E] float32 of distances, or missing; not with r
-  Value gain = {};  // likewise, and not with u, w or bias
+  Shape heads;               // N, H
+  Value qkv;                 // [B, T, 3*N*H]
+  Value memory_kv;           // [B, M, 2*N*H]
+  bool is_kv_cache = false;  // of these, queries see the rows that ReplayInfo::memory_rows says
+  Value r;                   // [P, N*H], or missing: scores have no distance terms
+  Parameter u, w;            // [N, H], or missing: zeros
+  Value bias = {};           // [N, E] float32 of distances, or missing; not with r
+  Value gain = {};           // likewise, and not with u, w or bias
   int64_t window = 0;
   std::shared_ptr<LayerTiles> tiles;  // of what is seen, where the window does not say it or learned spans are shorter
   Slot reach;                         // [B, T] int32: the farthest distance that queries see, or missing: no limit

@@ -80,7 +80,7 @@ LayerTiles::Seen LayerTiles::at(int64_t mem_len, int64_t first_position, int64_t
   const auto heads = static_cast<size_t>(layer_.heads);
   const auto here =
       head_windows.empty() ? head_windows : head_windows.subspan(static_cast<size_t>(number_) * heads, heads);
-  if (!here.empty() && here.front() > 0) {
+  if (!layer_.memory_alone && !here.empty() && here.front() > 0) {
     const auto is_first = [&here](int64_t other) { return other == here.front(); };
     if (std::ranges::all_of(here, is_first)) return {.window = std::min(window, here.front())};
     if (!std::ranges::equal(here, windows_)) {

@@ -20,9 +20,9 @@ enum class CarriedChange : uint8_t {
 
 // Of float32, and zeros where a stream begins.
 struct CarriedTensor {
-  std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."; or
-                     // "associations.L", "infini.L"
-  Shape shape;       // of a stream: a state [N, K, V], or the newest inputs [taps - 1, N*H]
+  std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."; or as its
+                     // kind of memory calls it
+  Shape shape;  // of a stream: a state [N, K, V], the newest inputs [taps - 1, N*H], or as the kind has it
   CarriedChange change = CarriedChange::kWithTokens;
 };
 

@@ -1,8 +1,11 @@
 // The meanings of all keys outside `model`.
 #include "core/config/config.h"
 
+#include <fmt/format.h>
+
 #include "base/json_fields.h"
 #include "core/config/bounds.h"
+#include "core/config/kind_requirements.h"
 #include "core/config/layers.h"
 
 namespace segue {
@@ -13,6 +16,25 @@ const StageConfig* stage_at(const Config& config, int64_t step) {
   for (const StageConfig& stage : config.training.stages)
     if (step <= stage.until_step) return &stage;
   return nullptr;
+}
+
+// The kinds of memory through which a segment of a step learns: "tokens", "associative" or "infini", in quotes.
+std::string memories_that_hand_on_gradients() {
+  std::vector<std::string_view> words;
+  for (size_t i = 0; i < choices_of(MemoryKind{}).size(); ++i) {
+    const MemoryConfig memory{.kind = static_cast<MemoryKind>(i)};
+    if (requirements_of(memory).hands_on_gradients) words.push_back(name_of_choice(memory.kind));
+  }
+  return listed_in_quotes(words);
+}
+
+std::string_view meaning_of_segments_per_step() {
+  static const std::string meaning = fmt::format(
+      "segments of each stream that a step reads one after another. Gradients flow from a segment into what earlier "
+      "segments of the same step wrote to memory tokens or states. Values above 1 need model.memory.kind = {}, whose "
+      "layers do not learn to write with 1, or layers that keep a state. The last step of a text may have fewer",
+      memories_that_hand_on_gradients());
+  return meaning;
 }
 
 }  // namespace
@@ -132,13 +154,7 @@ void TrainingConfig::describe(JsonFields& fields) {
                   {.meaning = "length of a segment", .unit = "tokens", .minimum = 1, .maximum = kLongest});
   fields.optional(
       "segments_per_step", segments_per_step,
-      {.meaning = "segments of each stream that a step reads one after another. Gradients flow from a segment into "
-                  "what earlier segments of the same step wrote to memory tokens or states. Values above 1 need "
-                  "model.memory.kind = \"tokens\", \"infini\" or \"associative\", whose layers do not learn to write "
-                  "with 1, or layers that keep a state. The last step of a text may have fewer",
-       .unit = "segments",
-       .minimum = 1,
-       .maximum = kMostSegments});
+      {.meaning = meaning_of_segments_per_step(), .unit = "segments", .minimum = 1, .maximum = kMostSegments});
   fields.optional("stages", stages,
                   {.meaning = "stages that training begins with, one after another, with shorter segments and "
                               "memories, smaller windows and other learning rates. After the last stage the rest of "

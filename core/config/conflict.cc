@@ -15,4 +15,13 @@ void throw_conflict(const Conflict& conflict, std::string_view source) {
 
 std::string in_quotes(std::string_view word) { return fmt::format(R"("{}")", word); }
 
+std::string listed_in_quotes(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += in_quotes(words[i]);
+  }
+  return text;
+}
+
 }  // namespace segue

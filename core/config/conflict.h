@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace segue {
 
@@ -25,5 +26,6 @@ struct Conflict {
 [[noreturn]] void throw_conflict(const Conflict& conflict, std::string_view source);
 
 std::string in_quotes(std::string_view word);
+std::string listed_in_quotes(const std::vector<std::string_view>& words);  // "causal", "full" or "window"
 
 }  // namespace segue

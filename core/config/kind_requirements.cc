@@ -67,16 +67,6 @@ std::string name_of_kind(std::string_view key, T kind) {
   return fmt::format(R"({} = "{}")", key, name_of_choice(kind));
 }
 
-// "causal", "full" or "window", in quotes.
-std::string listed(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += in_quotes(names[i]);
-  }
-  return text;
-}
-
 template <TabledEnum T>
 bool includes(const Requirement<T>& need, T choice) {
   return need.choices.contain(static_cast<size_t>(choice));
@@ -95,7 +85,7 @@ std::string included_words(const auto& need) {
     const auto place = std::ranges::find(words, choice.word) - words.begin();
     if (includes(need, static_cast<T>(place))) included.push_back(choice.word);
   }
-  return listed(included);
+  return listed_in_quotes(included);
 }
 
 // Holds a model to what one of its kinds needs.

@@ -13,6 +13,7 @@
 namespace segue {
 
 class JsonFields;
+enum class RecurrentGate : uint8_t;  // core/kinds/memory/block_recurrent/options.h
 
 // What a token is predicted from. The masked objective has a token of its own, the vocabulary's last and no dataset's.
 struct ObjectiveConfig {
@@ -117,6 +118,9 @@ struct MemoryConfig {
   ReconstructionKind reconstruction = ReconstructionKind::kAuto;
   double reconstruction_weight = 1.0;
   int64_t encoder_layers = 2;
+  int64_t states = 64;
+  int64_t recurrent_layer = -1;  // read it through the function of this name
+  RecurrentGate gate = {};
   void describe(JsonFields& fields);
 };
 

@@ -17,7 +17,7 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "associative", "infini", "compressed", "encoder", "hybrid")
+SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid")
 
 # Layers of these attend to no rows.
 STATES = ("state", "retention", "hybrid")
@@ -46,6 +46,15 @@ KINDS = {
                {"tgt_len": 5, "segments_per_step": 3, "reset_interval": 8, "stages": [
                    {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
                {"memory": {"kind": "infini"}, "mem_len": 6, "position": {"kind": "alibi"}}),
+    "recurrent": ({"memory": {"kind": "block_recurrent", "states": 3}, "mem_len": 6},
+                  {"tgt_len": 5, "segments_per_step": 3, "stages": [
+                      {"until_step": 20, "tgt_len": 4, "mem_len": 0, "segments_per_step": 1}]},
+                  {"memory": {"kind": "block_recurrent", "states": 3, "gate": "lstm"}, "mem_len": 6}),
+    "lstm": ({"memory": {"kind": "block_recurrent", "states": 4, "recurrent_layer": 1, "gate": "lstm"}, "mem_len": 0,
+              "position": {"kind": "rope"}, "block": {"pre_lnorm": True}},
+             {"tgt_len": 5, "segments_per_step": 2, "reset_interval": 8},
+             {"memory": {"kind": "block_recurrent", "states": 4, "gate": "lstm"}, "mem_len": 0,
+              "position": {"kind": "rope"}, "block": {"pre_lnorm": True}}),
     "compressed": ({"memory": {"kind": "compressed", "compressed_len": 4, "compression_rate": 3}, "mem_len": 7},
                    {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 5}]},
                    {"memory": {"kind": "compressed", "compressed_len": 3, "compression_rate": 3}, "mem_len": 7}),
@@ -177,6 +186,7 @@ def test_beside_others(job):
         {"name": "tokens", "set": ["model.memory.kind=tokens", "training.segments_per_step=4"]},
         {"name": "associative", "set": ["model.memory.kind=associative", "training.segments_per_step=4"]},
         {"name": "infini", "set": ["model.memory.kind=infini", "training.segments_per_step=4"]},
+        {"name": "recurrent", "set": ["model.memory.kind=block_recurrent", "training.segments_per_step=4"]},
         {"name": "fives", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5"]},
         {"name": "threes", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=3"]},
         {"name": "used", "set": ["model.memory.kind=compressed", "model.memory.compression_rate=5",
@@ -186,11 +196,12 @@ def test_beside_others(job):
         "measure": {"max_tokens": 200}}
     output, _ = job.run("compare", job.write("comparison.json", json.dumps(comparison)), "--output", "compared", "--json")
     variants = json.loads(output)["variants"]
-    names = ["xl", "kept", "tokens", "associative", "infini", "fives", "threes", "used", "encoder", "state"]
+    names = ["xl", "kept", "tokens", "associative", "infini", "recurrent", "fives", "threes", "used", "encoder", "state"]
     check([variant["name"] for variant in variants] == names, output)
     output, _ = job.run("compare", "comparison.json", "--output", "planned", "--dry-run", "--json")
     found = {run["variant"]: run["tokens_per_step"] for run in json.loads(output)["runs"]}
-    check(found == {name: 100 if name in ("tokens", "associative", "infini") else 25 for name in names}, f"tokens a step: {found}")
+    several = ("tokens", "associative", "infini", "recurrent")
+    check(found == {name: 100 if name in several else 25 for name in names}, f"tokens a step: {found}")
     memory = [job.run("inspect", "tokens.json", "--set", "training.stages=[]", "--set", f"training.segments_per_step={segments}")[0]
               for segments in (1, 3)]
     lines = [[line for line in output.splitlines() if "activations" in line] for output in memory]
@@ -340,6 +351,28 @@ def test_infini_alone(job):
     check(abs(longer[0] - longer[1]) <= 1e-5, f"infini: evaluated {longer} in longer segments")
 
 
+def test_recurrence_alone(job):
+    """What only it has: states of one layer beside rows, which one segment a step would never learn to write."""
+    run = "recurrent-whole"
+    refused(job, USAGE, "eval", "--checkpoint", run, "--data", "text", "--warm-up", "auto",
+            says=["--warm-up", "block_recurrent", "no limit"])
+    result = read_evaluation(job.path(run, "evaluations", "result"))["results"][0]
+    check(result["by_context"] == [] and len(result["by_position"]) == 5, f"{result['by_context']}")
+    output = " ".join(job.run("inspect", "recurrent.json")[0].split())  # of lines that fit a terminal
+    check("without limit" in output and "state vectors of one layer" in output, output)
+    _, errors = job.run("train", "recurrent.json", "--run", "warned", "--set", "training.max_step=21",
+                        "--set", "training.segments_per_step=1")
+    check("training.segments_per_step: 1" in errors and "layers do not learn to write" in errors, errors)
+    refused(job, CONFIG, "export", "--checkpoint", run, "--output", "weights",
+            says=["model.memory.kind", "block_recurrent"], leaves_nothing_at="weights")
+    saved = read_safetensors(os.path.join(job.path(run), "checkpoints", f"step-{STEPS:08d}", "memory-00000.safetensors"))
+    check(any(saved["recurrent.0"][1]), "the states are zeros after training")
+    for kind in ("recurrent", "lstm"):
+        longer = [evaluated(job, f"{kind}-whole", "--memory", memory, "--mem-len=11", "--tgt-len=7")
+                  for memory in ("as_trained", "kv_cache")]
+        check(abs(longer[0] - longer[1]) <= 1e-5, f"{kind}: evaluated {longer} in longer segments")
+
+
 def test_states_alone(job):
     """What only they have: a reach without limit, a state that no text lengthens, and what cannot be asked of them."""
     for kind, key in (("state", "model.score.kind"), ("hybrid", "model.layers[0].score.kind")):
@@ -390,6 +423,7 @@ def main():
     test_states_alone(job)
     test_associations_alone(job)
     test_infini_alone(job)
+    test_recurrence_alone(job)
     test_resets_and_redraws(job)
     test_attention(job)
 

@@ -22,6 +22,7 @@ inline bool writes_own_tokens(const ModelConfig& model) {
 }
 inline bool associates(const ModelConfig& model) { return is_of(model, MemoryKind::kAssociative); }
 inline bool has_infini_memory(const ModelConfig& model) { return is_of(model, MemoryKind::kInfini); }
+inline bool is_recurrent(const ModelConfig& model) { return is_of(model, MemoryKind::kBlockRecurrent); }
 inline int64_t encoder_layers(const ModelConfig& model) {
   return is_of(model, MemoryKind::kEncoder) ? model.memory.encoder_layers : 0;
 }

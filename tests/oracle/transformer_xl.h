@@ -24,6 +24,7 @@
 #include "tests/oracle/layers.h"
 #include "tests/oracle/masked_attention.h"
 #include "tests/oracle/positions.h"
+#include "tests/oracle/recurrent_cell.h"
 #include "tests/oracle/state_attention.h"
 #include "tests/oracle/vocabulary_clusters.h"
 
@@ -38,8 +39,9 @@ struct StreamRandom {
 
 // Per layer [M, width], or the state of a layer that keeps one: constants, through which no derivative passes. Of a
 // model with memory tokens these follow as one element more, [K, D], or the associations of all layers [L, N, F, H], or
-// nothing where the stream begins; likewise the sums of all layers [L, N, H, H + 1] of Infini-attention; of a memory
-// that compresses one with as many numbers as there are compressed rows.
+// nothing where the stream begins; likewise the sums of all layers [L, N, H, H + 1] of Infini-attention, and the
+// recurrent states [K, D] of the layer that has them; of a memory that compresses one with as many numbers as there are
+// compressed rows.
 // With an encoder its only element are tokens [M].
 using Memory = std::vector<std::vector<double>>;
 
@@ -51,7 +53,7 @@ struct PlaceInStep {
 };
 
 inline bool hands_on_more_than_rows(const ModelConfig& model) {
-  return memory_tokens(model) > 0 || has_infini_memory(model);
+  return memory_tokens(model) > 0 || has_infini_memory(model) || is_recurrent(model);
 }
 
 inline bool keeps_keys_and_values(const ModelConfig& model) { return model.memory.kind == MemoryKind::kKeysValues; }
@@ -107,8 +109,9 @@ class TransformerXl {
       Rows state;  // of this layer
       if (associates(config_)) state.resize(associations.elements());
       if (has_infini_memory(config_)) state.resize(InfiniMemory<Scalar>::elements(config_));
+      if (is_recurrent_layer(layer)) state.resize(RecurrentCell<Scalar>::elements(config_));
       if (!state.empty() && !read.empty())
-        std::copy_n(read.begin() + layer * std::ssize(state), state.size(), state.begin());
+        std::copy_n(read.begin() + std::ssize(out.written), state.size(), state.begin());
       if (associates(config_)) x = sum_of(x, associations.read(x, state));
       out.fresh.push_back(x);
       const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
@@ -150,6 +153,8 @@ class TransformerXl {
   Rows normalised(const Rows& x, const std::string& name) const {
     return layer_norm(x, weight(name + ".gain"), weight(name + ".bias"), config_.block.layer_norm_epsilon).y;
   }
+
+  bool is_recurrent_layer(int64_t layer) const { return is_recurrent(config_) && layer == recurrent_layer(config_); }
 
   // Layers of the encoder are numbered after the model's.
   std::string prefix_of(int64_t layer) const {
@@ -228,7 +233,7 @@ class TransformerXl {
     const Visibility& sees;
     int64_t segment;  // its number in the step
     Rows* received;   // or null: not wanted
-    Rows* state;      // of Infini-attention: before the segment, then after it
+    Rows* state;      // of Infini-attention, or of recurrent states: before the segment, then after it
   };
 
   // `fresh` is x, and becomes what the memory takes in.
@@ -256,7 +261,13 @@ class TransformerXl {
         fresh = without_queries(projected);
         projected = with_memory(around.memory, projected);
       }
+      const Rows own(projected.end() - 3 * heads_width() * row_count(x), projected.end());
       mixed = attention(layer, std::move(projected), around);
+      if (is_recurrent_layer(layer)) {
+        const RecurrentCell<Scalar> cell(config_, weights_, prefix_of(layer));
+        mixed = sum_of(mixed, cell.read(pre ? norm(".attention", x) : x, *around.state));
+        *around.state = cell.after(*around.state, own);
+      }
     }
     Rows y = residual(x, std::move(mixed), LayerDropout::kAttentionOutput);
     if (!pre) y = norm(".attention", y);

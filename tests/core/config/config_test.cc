@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "core/config/kind_requirements.h"
 #include "tests/message_of.h"
 
 namespace segue {
@@ -268,6 +269,17 @@ TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
                                             "init.proj_init_std", "visibility.initial", "visibility.penalty",
                                             "memory.reconstruction_weight"));
   EXPECT_FALSE(config_schema()["properties"]["training"]["properties"]["tgt_len"].contains("x-role"));
+}
+
+// Each by its own row.
+TEST(Config, SegmentsPerStepNamesTheMemoriesThatHandOnGradients) {
+  const nlohmann::ordered_json key = config_schema()["properties"]["training"]["properties"]["segments_per_step"];
+  const std::string meaning = key["description"];
+  for (size_t i = 0; i < choices_of(MemoryKind{}).size(); ++i) {
+    const MemoryConfig memory{.kind = static_cast<MemoryKind>(i)};
+    const bool is_named = meaning.find(in_quotes(name_of_choice(memory.kind))) != std::string::npos;
+    EXPECT_EQ(is_named, requirements_of(memory).hands_on_gradients) << name_of_choice(memory.kind);
+  }
 }
 
 TEST(Config, OverriddenKeysAreThoseOfTheValues) {

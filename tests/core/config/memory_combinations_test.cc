@@ -283,6 +283,32 @@ TEST(MemoryCombinations, InfiniAttentionSumsTextAsItComes) {
       "\"state\", found \"infini\"");
 }
 
+TEST(MemoryCombinations, RecurrentStatesAreOfALayerThatThereIs) {
+  const std::string recurrent = R"(model.memory={"kind": "block_recurrent", "states": 5, "gate": "lstm"})";
+  EXPECT_EQ(error_with({recurrent}), "no error");  // training warns
+  EXPECT_EQ(error_with({recurrent, "model.mem_len=0", "training.segments_per_step=3", "training.reset_interval=4"}),
+            "no error");
+  EXPECT_EQ(error_with({recurrent, "model.visibility.kind=window", "model.visibility.window=9"}), "no error");
+  EXPECT_EQ(error_with({recurrent, "model.memory.recurrent_layer=3"}), "no error");
+  EXPECT_EQ(error_with({recurrent, "model.memory.recurrent_layer=4"}),
+            "c: model.memory.recurrent_layer: expected at most 3 with model.n_layer = 4, found 4; layers are counted "
+            "from 0");
+  EXPECT_THAT(error_with({recurrent, "model.memory.states=0"}), HasSubstr("model.memory.states"));
+  EXPECT_THAT(error_with({recurrent, "model.memory.gate=gru"}), HasSubstr("model.memory.gate"));
+  EXPECT_THAT(error_with({"model.memory.states=5"}), HasSubstr("read by \"block_recurrent\""));
+  EXPECT_EQ(
+      error_with({recurrent, "model.objective.kind=masked", "model.visibility.kind=full", "model.position.kind=rope"}),
+      "c: model.objective.kind: expected \"next_token\" with model.memory.kind = \"block_recurrent\", found "
+      "\"masked\"");
+  EXPECT_EQ(error_with({recurrent, "data.document_boundary=a"}),
+            "c: data.document_boundary: expected \"\" with model.memory.kind = \"block_recurrent\", found \"a\"; what "
+            "it remembers goes on from one document to the next");
+  EXPECT_EQ(error_with({recurrent,
+                        R"(model.layers=[{"only": [1], "position": {"kind": "none"}, "score": {"kind": "state"}}])"}),
+            "c: model.memory.kind: expected \"hidden_states\" or \"keys_values\" with model.layers[0].score.kind = "
+            "\"state\", found \"block_recurrent\"");
+}
+
 TEST(MemoryCombinations, CompressionsKnowWhatTheyCanLearnFrom) {
   const auto error = [](const std::string& memory) {
     return error_with({R"(model.memory={"kind": "compressed", )" + memory + "}"});

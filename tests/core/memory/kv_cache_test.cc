@@ -121,5 +121,43 @@ TEST(KvCache, RefusesPartsBeyondTheEndOfTheirSegment) {
   EXPECT_EQ(message_of<ContractError>([&] { problem.read(3, 4); }), "a segment of 6 tokens goes on with 4 after 3");
 }
 
+// Keys that another operation of the tape made are seen whole, whatever a replay says of the cache or of spans.
+TEST(KvCache, AloneHasTheRowsThatAReplaySays) {
+  Arena arena;
+  Tape tape(arena, Tape::Mode::kEvaluation);
+  const OwnedTensor zeros(DType::kFloat32, {1, 1, 3});
+  OwnedTensor rows(DType::kFloat32, {1, 3, 2});  // keys are 0, values 0, 1 and 4
+  for (int i = 0; i < 3; ++i) rows.as<float>()[2 * i + 1] = static_cast<float>(i * i);
+  const Value queries{.data = tape.constant(zeros, DType::kFloat32), .gradient = {}};
+  const Value cache{.data = tape.constant(rows, DType::kFloat32), .gradient = {}};
+  const Value made = copied_rows(tape, {cache, 0, 3});
+  const auto schedules = std::make_shared<Schedules>();
+  const auto attended_to = [&](const Value& keys, bool is_kv_cache) {
+    const ScheduledLayer seen{.memory_alone = true, .heads = 1, .tgt_len = 1};
+    const Slot output = relative_attention(tape, {.heads = {1, 1},
+                                                  .qkv = queries,
+                                                  .memory_kv = keys,
+                                                  .is_kv_cache = is_kv_cache,
+                                                  .r = {},
+                                                  .u = {},
+                                                  .w = {},
+                                                  .tiles = std::make_shared<LayerTiles>(schedules, seen, 0),
+                                                  .reach = {},
+                                                  .ahead = {},
+                                                  .dropatt = {}})
+                            .data;
+    tape.keep(output);
+    return output;
+  };
+  const Slot of_cache = attended_to(cache, true), of_made = attended_to(made, false);
+  tape.seal();
+  tape.info().memory_rows = MemoryRows{.first = 2, .count = 1};
+  tape.info().head_windows = {2};
+  kernels::Queue queue(1);
+  tape.forward(queue);
+  EXPECT_FLOAT_EQ(tape.read(of_cache).as<float>()[0], 4.0F);
+  EXPECT_FLOAT_EQ(tape.read(of_made).as<float>()[0], 5.0F / 3.0F);
+}
+
 }  // namespace
 }  // namespace segue

@@ -16,6 +16,7 @@
 #include "core/config/position_kind.h"
 #include "core/config/score_kind.h"
 #include "core/config/visibility_kind.h"
+#include "core/kinds/memory/block_recurrent/options.h"
 #include "tests/core/model/small_model.h"
 #include "tests/oracle/kinds_of_memory.h"
 
@@ -274,6 +275,7 @@ inline std::vector<ModelVariant> memory_variants() {
       kind(m);
       if (memory_tokens(m) > 0) m.memory.tokens = 3;
       if (associates(m)) m.d_head = kAssociatedHead, m.memory.shifts = 3;
+      if (is_recurrent(m)) m.memory.states = 3;
       if (m.memory.kind == MemoryKind::kEncoder) m.position = {.kind = kRope, .rotary_share = 0.8};
       if (m.memory.kind != MemoryKind::kCompressed) return;
       m.memory.compressed_len = 4;
@@ -324,6 +326,24 @@ inline std::vector<ModelVariant> memory_variants() {
                         m.memory = {.kind = MemoryKind::kInfini, .initial = InitialMemory::kZeros};
                         m.position.kind = PositionKind::kShaw;
                         m.visibility = {.kind = VisibilityKind::kWindow, .window = 4};
+                      }});
+  variants.push_back({"memory_block_recurrent_lstm_alone_pre_norm_rope", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kBlockRecurrent, .states = 5, .gate = RecurrentGate::kLstm};
+                        m.block = {.pre_lnorm = true, .final_norm = true};
+                        m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+                        m.mem_len = 0;
+                      }});
+  variants.push_back({"memory_block_recurrent_top_window_shaw_zeros", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kBlockRecurrent, .initial = InitialMemory::kZeros};
+                        m.memory.states = 1;
+                        m.memory.recurrent_layer = 1;
+                        m.position.kind = PositionKind::kShaw;
+                        m.visibility = {.kind = VisibilityKind::kWindow, .window = 4};
+                      }});
+  variants.push_back({"memory_block_recurrent_adaptive_spans_alibi", [](ModelConfig& m) {
+                        m.memory = {.kind = MemoryKind::kBlockRecurrent, .states = 9};
+                        m.visibility = {.kind = VisibilityKind::kAdaptive, .span = 6, .ramp = 5};
+                        m.position.kind = PositionKind::kAlibi;
                       }});
   variants.push_back({"memory_tokens_sinusoidal_adaptive", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kTokens, .tokens = 2};

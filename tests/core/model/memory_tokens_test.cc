@@ -16,7 +16,7 @@ std::vector<ModelVariant> token_variants() {
   std::vector<ModelVariant> variants = memory_variants();
   std::erase_if(variants, [](const ModelVariant& variant) {
     const ModelConfig config = variant.config();
-    return memory_tokens(config) == 0 && !has_infini_memory(config);
+    return memory_tokens(config) == 0 && !has_infini_memory(config) && !is_recurrent(config);
   });
   variants.push_back({"t5_and_longer_memory", [](ModelConfig& m) {
                         m.memory = {.kind = MemoryKind::kTokens, .tokens = 2};

@@ -31,8 +31,8 @@ void expect_memory(const TrainingMemory& found, const std::vector<oracle::Memory
   // Rows of layers stand before the states of others; what is no layer's after both, or of all of them together.
   std::ranges::stable_sort(state, {}, [](const NamedTensor& tensor) {
     const size_t number = tensor.name.find_last_of('.');
-    const bool is_no_layers =
-        number == std::string::npos || tensor.name.starts_with("associations.") || tensor.name.starts_with("infini.");
+    const bool is_no_layers = number == std::string::npos || tensor.name.starts_with("associations.") ||
+                              tensor.name.starts_with("infini.") || tensor.name.starts_with("recurrent.");
     return is_no_layers ? std::numeric_limits<int>::max() : std::stoi(tensor.name.substr(number + 1));
   });
   size_t layer = 0, read = 0;  // a layer may have several tensors

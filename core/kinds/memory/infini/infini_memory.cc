@@ -29,23 +29,24 @@ Value InfiniMemory::feature_of(Tape& tape, const Value& rows) const {
   return head_norm(tape, rows, {.feature = kernels::Feature::kEluPlusOne, .width = state_[1]});
 }
 
-AttentionMemory::Read InfiniMemory::read(Tape& tape, const Value& qkv, const std::vector<Value>& carried,
-                                         bool is_read_on) const {
+AttentionMemory::Read InfiniMemory::read(Tape& tape, Parameters& /*parameters*/, const Segment& segment,
+                                         const std::vector<Value>& carried) const {
   const int64_t heads = state_[0], width = heads * state_[1];
-  const Shape segment = tape.shape(qkv.data);
-  const Value q = columns_of(tape, qkv, 0, width);
-  const Value written = is_read_on ? qkv : without_gradient(qkv);
+  const Shape shape = tape.shape(segment.qkv.data);
+  const Value q = columns_of(tape, segment.qkv, 0, width);
+  const Value written = segment.is_read_on ? segment.qkv : without_gradient(segment.qkv);
   Read read{.output = {},
             .keys = columns_of(tape, written, width, width),
             .values = columns_of(tape, written, 2 * width, width)};
   const Value sums = state_read(tape, feature_of(tape, q), carried.front());
-  const Value of_heads = reshaped(tape, sums, {segment[0], segment[1] * heads, state_[2]});
-  read.output = reshaped(tape, weighted_average(tape, of_heads, kLeastWeight), {segment[0], segment[1], width});
+  const Value of_heads = reshaped(tape, sums, {shape[0], shape[1] * heads, state_[2]});
+  read.output = reshaped(tape, weighted_average(tape, of_heads, kLeastWeight), {shape[0], shape[1], width});
   return read;
 }
 
-Value InfiniMemory::mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended) const {
-  return blend(tape, read.output, attended, parameters[prefix_ + "gate"]);
+Value InfiniMemory::mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended,
+                          const Parameter& projection) const {
+  return linear(tape, blend(tape, read.output, attended, parameters[prefix_ + "gate"]), projection);
 }
 
 std::vector<Value> InfiniMemory::write(Tape& tape, const Read& segment, const std::vector<Value>& carried) const {

@@ -18,8 +18,10 @@ class InfiniMemory final : public AttentionMemory {
   void declare(std::vector<ParameterSpec>& specs) const override;
 
   // Of one carried tensor, a state [B, N, H, H + 1]. What is read is an average of values; 0 before the second segment.
-  Read read(Tape& tape, const Value& qkv, const std::vector<Value>& carried, bool is_read_on) const override;
-  Value mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended) const override;
+  Read read(Tape& tape, Parameters& parameters, const Segment& segment,
+            const std::vector<Value>& carried) const override;
+  Value mixed(Tape& tape, Parameters& parameters, const Read& read, const Value& attended,
+              const Parameter& projection) const override;
   std::vector<Value> write(Tape& tape, const Read& segment, const std::vector<Value>& carried) const override;
 
  private:
