@@ -22,7 +22,7 @@ enum class CarriedChange : uint8_t {
 struct CarriedTensor {
   std::string name;  // "states.L" of layer L, or what its convolutions hand on: "tails.q.L", ".k.", ".v."; or as its
                      // kind of memory calls it
-  Shape shape;  // of a stream: a state [N, K, V], the newest inputs [taps - 1, N*H], or as the kind has it
+  Shape shape;       // of a stream: a state [N, K, V], the newest inputs [taps - 1, N*H], or as the kind has it
   CarriedChange change = CarriedChange::kWithTokens;
 };
 

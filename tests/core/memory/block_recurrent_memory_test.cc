@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "core/kinds/memory/block_recurrent/cell_operations.h"
 #include "core/kinds/memory/block_recurrent/options.h"
 #include "tests/core/model/model_problem.h"
+#include "tests/kernels/bfloat16.h"
 #include "tests/message_of.h"
 
 namespace segue {
@@ -27,8 +30,8 @@ ModelConfig recurrent_model(RecurrentGate gate = RecurrentGate::kFixed) {
 }
 
 struct RecurrentProblem : ModelProblem {
-  explicit RecurrentProblem(const ModelConfig& config, int64_t segments = 4)
-      : ModelProblem(config, kRecurrentStreams, segments * kRecurrentSegment) {}
+  explicit RecurrentProblem(const ModelConfig& config, int64_t segments = 4, const Compute& compute = {})
+      : ModelProblem(config, kRecurrentStreams, segments * kRecurrentSegment, compute) {}
 
   // Sets every element of the parameters whose names end so.
   void set(std::string_view end, float value) {
@@ -65,10 +68,10 @@ struct RecurrentProblem : ModelProblem {
     return all;
   }
 
-  // The parameters that a step of so many segments, behind one that gives the memory, moves.
-  std::set<std::string> learned_by(int64_t segments) {
+  // Gradients of a step of so many segments, behind one that gives the memory.
+  std::map<std::string, std::vector<double>> gradients_of(int64_t segments) {
     SegmentEngine engine = this->engine(Tape::Mode::kTraining);
-    const std::unique_ptr<TrainingMemory> memory = make_memory(kRecurrentStreams);
+    const std::unique_ptr<TrainingMemory> memory = make_memory(kRecurrentStreams, parameters.compute());
     read(engine, 0, *memory);
     parameters.clear_gradients(queue);
     const int64_t count = segments * kRecurrentSegment;
@@ -76,10 +79,17 @@ struct RecurrentProblem : ModelProblem {
     const OwnedTensor outputs = columns_of(targets, kRecurrentSegment, count);
     engine.run({.tokens = inputs.view(), .targets = outputs.view(), .info = {}, .segment_length = kRecurrentSegment},
                *memory);
-    std::set<std::string> learned;
+    std::map<std::string, std::vector<double>> gradients;
     for (size_t i = 0; i < parameters.specs().size(); ++i)
-      if (kernels::largest(kernels::oracle_values(parameters.part_of(parameters.gradients(), i))) > 0.0)
-        learned.insert(parameters.specs()[i].name);
+      gradients[parameters.specs()[i].name] = kernels::oracle_values(parameters.part_of(parameters.gradients(), i));
+    return gradients;
+  }
+
+  // The parameters that it moves.
+  std::set<std::string> learned_by(int64_t segments) {
+    std::set<std::string> learned;
+    for (const auto& [name, gradient] : gradients_of(segments))
+      if (kernels::largest(gradient) > 0.0) learned.insert(name);
     return learned;
   }
 
@@ -238,6 +248,28 @@ TEST(BlockRecurrentMemory, TheLstmGateOfBiasesAloneIsTheFixedOne) {
   const std::vector<float> expected = fixed.losses(), found = lstm.losses();
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+}
+
+using RecurrentInBFloat16 = kernels::WithBFloat16Products<testing::Test>;
+
+// Rows that no state of the kernel is as wide as are cut where that can be.
+TEST_F(RecurrentInBFloat16, RowsOfAnyWidthComeBack) {
+  for (const int64_t width : {int64_t{7}, int64_t{512}, int64_t{1042}, int64_t{1031}}) {
+    Arena arena;
+    Tape tape(arena, Tape::Mode::kEvaluation, DType::kBFloat16);
+    OwnedTensor rows(DType::kFloat32, {2, 3, width});
+    for (int64_t e = 0; e < rows.shape().elements(); ++e)
+      rows.as<float>()[e] = static_cast<float>(e % 251 - 125) / 8.0F;
+    const Value floats{.data = tape.constant(rows, DType::kFloat32), .gradient = {}};
+    const Value there = to_activations(tape, floats), back = to_floats(tape, there);
+    tape.keep(there.data);
+    tape.keep(back.data);
+    tape.seal();
+    kernels::Queue queue(1);
+    tape.forward(queue);
+    EXPECT_EQ(tape.read(there.data).dtype, DType::kBFloat16);
+    kernels::expect_identical("rows", tape.read(back.data), rows.view());
+  }
 }
 
 }  // namespace

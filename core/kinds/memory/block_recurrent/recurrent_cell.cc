@@ -1,4 +1,4 @@
-// As the authors' code does, states have a query of their own for tokens, and no feed-forward network.
+// As in the authors' code where it skips the feed-forward network of states: these have a second query, for tokens.
 #include "core/kinds/memory/block_recurrent/recurrent_cell.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace segue {
 
 namespace {
 
-constexpr float kForgetBias = 1.0F;  // as the authors' code begins, so that states are kept at first
+constexpr float kForgetBias = 1.0F;  // what the authors' code adds, so that states are kept at first
 constexpr float kInputBias = -1.0F;
 
 // A bias [D] as the weight [D, 1] of a product with ones.
