@@ -124,8 +124,48 @@ std::string describe_content(const fs::path& directory) {
                        : "other files, such as " + printable_line(names.front(), kLongestNameShown);
 }
 
+namespace {
+
+// "t.txt t3.txt" of "t.txt,t3.txt", where all of these are there; "" otherwise.
+std::string parts_between_commas(std::string_view names) {
+  if (names.find(',') == std::string_view::npos) return {};
+  std::string words;
+  while (!names.empty()) {
+    const std::string name(names.substr(0, names.find(',')));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    if (name.empty()) continue;
+    if (!path_exists(name)) return {};
+    words += fmt::format("{}{}", words.empty() ? "" : " ", shell_word(name));
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string hint_at_missing(const fs::path& missing) {
+  const std::string name = missing.string();
+  const size_t scheme = name.find(":/");
+  if (scheme != std::string::npos && scheme > 1 && name.find('/') == scheme + 1)
+    return "; download it first, and name the file";
+  if (name == "~" || name.starts_with("~/")) return fmt::format("; ~ is not read here: write $HOME{}", name.substr(1));
+  if (const std::string parts = parts_between_commas(name); !parts.empty())
+    return fmt::format("; separate paths with spaces: {}", parts);
+  if (name.find_first_of("*?") != std::string::npos) return "; the pattern matches nothing";
+  return {};
+}
+
+void check_directory_place(const fs::path& directory, std::string_view flag) {
+  fs::path place = directory;
+  while (place.has_parent_path() && !path_exists(place) && place != place.parent_path()) place = place.parent_path();
+  std::error_code ignored;
+  if (!path_exists(place) || fs::is_directory(place, ignored)) return;
+  throw UsageError("{} {}: expected a directory{}, found a file; name another", flag, shell_word(directory.string()),
+                   place == directory ? "" : fmt::format(" at {}", shell_word(place.string())));
+}
+
 std::string meant_beside(const fs::path& missing, DirectoryKind kind) {
   constexpr size_t kMostShown = 5;
+  if (std::string hint = hint_at_missing(missing); !hint.empty()) return hint;
   fs::path part = missing.has_filename() ? missing : missing.parent_path();  // the first that is not there
   while (part.has_parent_path() && !path_exists(part.parent_path()) && part != part.parent_path())
     part = part.parent_path();

@@ -39,6 +39,13 @@ std::string describe_content(const std::filesystem::path& directory);
 // runs/book?", "; beside it: runs/a, runs/b", or nothing where there is none.
 std::string meant_beside(const std::filesystem::path& missing, DirectoryKind kind);
 
+// What may be wrong with a path at which nothing is: a web address, several paths with commas, a pattern that matches
+// nothing, or a home directory that no shell has put in. "; download it first, and name the file"; mostly nothing.
+std::string hint_at_missing(const std::filesystem::path& missing);
+
+// Throws UsageError, naming the flag, where there can be no directory of that name, since it or one above is a file.
+void check_directory_place(const std::filesystem::path& directory, std::string_view flag);
+
 // What a command writes into a file.
 enum class OutputFormat : uint8_t { kJson, kCsv, kHtml, kSvg, kSafetensors };
 

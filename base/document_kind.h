@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ enum class DocumentKind : uint8_t {
   kComparison,
   kTask,
   kEvaluationSettings,
+  kEvaluation,  // its result
+  kPairedDifference,
+  kEffectiveContext,
+  kComparisonResult,
+  kInspection,
   kDataset,     // its manifest
   kCheckpoint,  // likewise
   kTransformersConfig,
@@ -32,14 +38,25 @@ void check_document_kind(const Json& document, std::string_view source, Document
   check_document_kind(document, source, expected, &raise_as<Error>);
 }
 
+// Refuses, naming `source`, a document whose "version" is above the one that this program reads: a newer program wrote
+// it, which damages nothing.
+void check_not_newer(const Json& document, std::string_view source, int64_t read_version, RaiseError raise);
+
+// The dataset, checkpoint or run that a file is a part of; nothing where it is none.
+struct Whole {
+  std::string_view kind;  // "a checkpoint"
+  std::filesystem::path directory;
+};
+std::optional<Whole> whole_of_file(const std::filesystem::path& path);
+
 // Of a file; unknown for what cannot be read or is no JSON.
 DocumentKind kind_of_file(const std::filesystem::path& path);
 
 inline constexpr std::string_view kHdf5File = "an HDF5 file";
 
 // What is at a path, for errors that expected something else: "a dataset, which segue train (data.path) and segue eval
-// (--data) read", "text, which segue prepare reads", "a directory of runs, such as runs/book"; "" where nothing is.
-// Reads no more than a file of JSON.
+// (--data) read", "text, which segue prepare reads", "a directory of runs, such as runs/book", "a file of a checkpoint,
+// whose directory is runs/book/checkpoints/best"; "" where nothing is. Reads no more than a file of JSON.
 std::string describe_path(const std::filesystem::path& path);
 
 // The text of the JSON file at `path`, of at most so many bytes. What is plainly none, a directory, text or another

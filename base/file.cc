@@ -283,8 +283,18 @@ void check_writable(const std::filesystem::path& path) {
     if (::access(path.c_str(), W_OK) != 0) throw FileError("{}: cannot write: {}", path.string(), reason_of_failure());
     return;
   }
-  const std::filesystem::path beside = partial_of(behind_links(path));
-  const FileWriter file(beside);
+  const std::filesystem::path target = behind_links(path);
+  const std::filesystem::path directory = target.has_parent_path() ? target.parent_path() : ".";
+  if (!std::filesystem::is_directory(directory, ignored))
+    throw FileError("{}: cannot write there: {} {}", path.string(), directory.string(),
+                    path_exists(directory) ? "is no directory; name another file"
+                                           : "does not exist; make that directory, or name another file");
+  const std::filesystem::path beside = partial_of(target);
+  const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    throw FileError("{}: cannot write in {}: {}; name another file", path.string(), directory.string(),
+                    reason_of_failure());
+  ::close(descriptor);
   std::filesystem::remove(beside, ignored);
 }
 

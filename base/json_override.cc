@@ -1,9 +1,12 @@
 #include "base/json_override.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <utility>
+
+#include "base/text.h"
 
 namespace segue {
 
@@ -34,8 +37,8 @@ std::optional<std::vector<size_t>> parse_indices(std::string_view text) {
   return indices;
 }
 
-// "patterns[0].stride" as patterns, 0 and stride; a name whose brackets hold no number is a key as it stands.
-std::vector<Override::Step> parse_path(std::string_view keys) {
+// "patterns[0].stride" as patterns, 0 and stride. What has no name before its brackets is a key as it stands.
+std::vector<Override::Step> parse_path(std::string_view keys, std::string_view source) {
   std::vector<Override::Step> path;
   for (bool is_last = false; !is_last;) {
     const size_t dot = keys.find('.');
@@ -43,6 +46,13 @@ std::vector<Override::Step> parse_path(std::string_view keys) {
     const std::string_view part = keys.substr(0, dot);
     const size_t open = std::min(part.find('['), part.size());
     const auto indices = parse_indices(part.substr(open));
+    const bool has_name = open > 0 && std::ranges::all_of(part.substr(0, open), [](char c) {
+                            return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+                          });
+    if (!indices && has_name)
+      throw ConfigError("{}: expected the number of an element, from 0 on, as in {}[0], found {}", source,
+                        printable_line(part.substr(0, open), kLongestShown),
+                        printable_line(part.substr(open), kLongestShown));
     path.emplace_back(std::string(indices ? part.substr(0, open) : part));
     if (indices) path.insert(path.end(), indices->begin(), indices->end());
     if (!is_last) keys.remove_prefix(dot + 1);
@@ -68,6 +78,35 @@ void merge(Json& into, const Json& value) {
     return;
   }
   for (const auto& [key, part] : value.items()) merge(into[key], part);
+}
+
+// A key of the path that leads into a list.
+[[noreturn]] void refuse_key(const Override& change, size_t step) {
+  const std::span<const Override::Step> path(change.path);
+  const std::string list = text_of(path.first(step));
+  const auto& key = std::get<std::string>(path[step]);
+  const bool is_index = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
+  const std::string rest = text_of(path.subspan(is_index ? step + 1 : step));
+  throw ConfigError("{}: {}: expected an element of the list, as in {}[{}]{}{}, found the key {}", change.source, list,
+                    list, is_index ? key : "0", rest.empty() || rest.starts_with('[') ? "" : ".", rest, key);
+}
+
+// An index of the path that what is `found` there does not have.
+[[noreturn]] void refuse_index(const Override& change, size_t step, const Json& found) {
+  const std::span<const Override::Step> path(change.path);
+  const std::string list = text_of(path.first(step));
+  const size_t index = std::get<size_t>(path[step]);
+  if (found.is_array() && !found.empty())
+    throw ConfigError("{}: {}: expected an element from {}[0] to {}[{}], as the file has, found [{}]", change.source,
+                      list, list, list, found.size() - 1, index);
+  const Override element{
+      .source = {}, .path = {path.begin() + static_cast<std::ptrdiff_t>(step) + 1, path.end()}, .value = change.value};
+  const Json whole = Json::array({element.document()});
+  throw ConfigError(
+      "{}: {}: expected a list of more than {} elements in the file, found {}; give the whole list: "
+      "--set {}",
+      change.source, list, index, found.is_null() || found.is_array() ? "none" : describe_json(found),
+      shell_word(fmt::format("{}={}", list, whole.dump())));
 }
 
 void add_keys(const Json& value, const std::string& path, std::vector<std::string>& keys) {
@@ -100,9 +139,8 @@ Override parse_override(const std::string& text, std::string_view given, std::st
   if (equals == std::string::npos || equals == 0)
     throw ConfigError("{}: expected KEY=VALUE, as in {}", source, example);
   Json value = parse_value(std::string_view(text).substr(equals + 1), source);
-  return {.source = std::move(source),
-          .path = parse_path(std::string_view(text).substr(0, equals)),
-          .value = std::move(value)};
+  std::vector<Override::Step> path = parse_path(std::string_view(text).substr(0, equals), source);
+  return {.source = std::move(source), .path = std::move(path), .value = std::move(value)};
 }
 
 void apply_override(const Override& change, Json& document) {
@@ -110,21 +148,13 @@ void apply_override(const Override& change, Json& document) {
   for (size_t i = 0; i < change.path.size(); ++i) {
     const std::string here = text_of(std::span(change.path).first(i));
     if (const auto* key = std::get_if<std::string>(&change.path[i])) {
-      if (at->is_array())
-        throw ConfigError("{}: {}: expected an element of the list, as in {}[0].{}, found the key {}", change.source,
-                          here, here, *key, *key);
+      if (at->is_array()) refuse_key(change, i);
       if (!at->is_object()) *at = Json::object();
       at = &(*at)[*key];
       continue;
     }
     const size_t index = std::get<size_t>(change.path[i]);
-    const size_t size = at->is_array() ? at->size() : 0;
-    if (index >= size)
-      throw ConfigError("{}: {}: expected a list of more than {} elements in the file, found {}", change.source, here,
-                        index,
-                        at->is_null()    ? "none"
-                        : at->is_array() ? fmt::format("{}", size)
-                                         : describe_json(*at));
+    if (index >= (at->is_array() ? at->size() : 0)) refuse_index(change, i, *at);
     at = &(*at)[index];
   }
   merge(*at, change.value);

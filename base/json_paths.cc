@@ -1,6 +1,8 @@
 // Lists every path of a description and picks the nearest.
 #include "base/json_paths.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -70,6 +72,11 @@ std::string_view with_similar_leaf(std::string_view unknown, const std::vector<s
 
 // In the order that hint_at_key promises.
 MeantKey nearest_key(std::string_view unknown, const std::vector<std::string>& known) {
+  for (std::string_view end = unknown; end.find('.') != std::string_view::npos; end.remove_prefix(end.find('.') + 1)) {
+    const auto same = std::ranges::find_if(
+        known, [end](const std::string& path) { return path == end || path.ends_with(fmt::format(".{}", end)); });
+    if (same != known.end()) return {*same, {}};
+  }
   if (auto meant = meant_by_others(leaf_of(unknown), known)) {
     std::string sibling = join_json_path(parent_of(unknown), leaf_of(meant->key));
     if (std::ranges::find(known, sibling) != known.end()) meant->key = std::move(sibling);
@@ -104,9 +111,18 @@ constexpr std::array<RenamedKey, 4> kRenamed{{{"batch", "batch_size"},
 
 std::vector<std::string> key_paths(const Describe& prototype) { return PathLister().list(prototype); }
 
-std::string hint_at_key(const std::string& unknown_path, const Describe& prototype) {
+std::string hint_at_key(const std::string& unknown_path, const std::string& innermost_path, const Describe& prototype) {
   const std::string unknown = without_indices(unknown_path);
-  MeantKey meant = nearest_key(unknown, key_paths(prototype));
+  const std::vector<std::string> known = key_paths(prototype);
+  MeantKey meant = nearest_key(unknown, known);
+  const std::string inner = without_indices(innermost_path);
+  const std::string rest = inner.substr(unknown.size());
+  const bool has_rest = std::ranges::find(known, meant.key + rest) != known.end();
+  if (!rest.empty() && !has_rest) {
+    if (MeantKey elsewhere = nearest_key(inner, known); !elsewhere.key.empty()) meant = std::move(elsewhere);
+  } else if (!rest.empty() && parent_of(meant.key) != parent_of(unknown)) {
+    meant.key += rest;
+  }
   if (parent_of(meant.key) == parent_of(unknown) && !meant.key.empty())
     meant.key = join_json_path(parent_of(unknown_path), leaf_of(meant.key));  // of the same element
   return did_you_mean(with_indices(std::move(meant)).text());

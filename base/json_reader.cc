@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -11,6 +12,75 @@
 
 namespace segue {
 namespace {
+
+// ".memory.mem_len" of {"memory": {"mem_len": 4}}, as an override makes it; "" of what is no object with one key.
+std::string single_keys_in(const Json& value) {
+  if (!value.is_object() || value.size() != 1) return {};
+  return fmt::format(".{}{}", join_json_path("", value.begin().key()), single_keys_in(value.begin().value()));
+}
+
+// The number that a text has: "30", or with another mark than a point: "0,5", "1,000". Null where it has none.
+Json number_of_text(std::string text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const size_t comma = text.find(',');
+  if (comma != std::string::npos) {
+    const bool is_of_thousands = text.size() - comma > 3 && std::ranges::all_of(text.substr(comma + 1), [&](char c) {
+                                   return is_digit(c) || c == ',';
+                                 });
+    if (is_of_thousands) {
+      std::erase(text, ',');
+    } else {
+      text[comma] = '.';
+    }
+  }
+  std::erase(text, '_');
+  const Json number = Json::accept(text) ? Json::parse(text) : Json();
+  return number.is_number() ? number : Json();
+}
+
+std::string hint_at_number(const Json& found) {
+  const Json number = found.is_string() ? number_of_text(found.get<std::string>()) : Json();
+  return number.is_null() ? "" : fmt::format("; write it without quotes: {}", number.dump());
+}
+
+// "; write 100000" of 1e5.
+std::string hint_at_integer(const Json& found) {
+  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+  const bool is_text = found.is_string();
+  const Json number = is_text ? number_of_text(found.get<std::string>()) : found;
+  if (number.is_number_integer()) return is_text ? hint_at_number(found) : "";
+  if (!number.is_number()) return {};
+  const double value = number.get<double>();
+  if (std::floor(value) != value || std::abs(value) > kLargestExact) return {};
+  return fmt::format("; write {}", static_cast<int64_t>(value));
+}
+
+std::string hint_at_bool(const Json& found) {
+  constexpr std::array<std::string_view, 4> kYes{"true", "yes", "on", "1"};
+  constexpr std::array<std::string_view, 4> kNo{"false", "no", "off", "0"};
+  std::string word = found.is_string() ? found.get<std::string>() : found.dump();
+  std::ranges::transform(word, word.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (std::ranges::find(kYes, word) != kYes.end()) return "; write true";
+  return std::ranges::find(kNo, word) != kNo.end() ? "; write false" : "";
+}
+
+// Where an object stands for an element of the list, or an element for the list.
+std::string hint_at_list(const Json& found, const std::string& path) {
+  if (found.is_object() && found.size() == 1) {
+    const std::string& key = found.begin().key();
+    const bool is_index = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
+    return did_you_mean(is_index ? fmt::format("{}[{}]{}", path, key, single_keys_in(found.begin().value()))
+                                 : fmt::format("{}[0]{}", path, single_keys_in(found)));
+  }
+  if (found.is_string()) {
+    const auto& text = found.get_ref<const std::string&>();
+    const std::string list = fmt::format("[{}]", text);
+    const bool is_of_numbers = !text.empty() && text.find_first_not_of("0123456789.,-+eE ") == std::string::npos;
+    return is_of_numbers && Json::accept(list) ? fmt::format("; write {}", list) : "";
+  }
+  return found.is_number() ? fmt::format("; write [{}]", found.dump()) : "";
+}
 
 class Reader : public JsonFields {
  public:
@@ -51,24 +121,28 @@ class Reader : public JsonFields {
   void leave() override { places_.pop_back(); }
 
   void visit_bool(bool& value) override {
-    if (!found().is_boolean()) fail("true or false");
+    if (!found().is_boolean()) fail("true or false", hint_at_bool(found()));
     value = found().get<bool>();
   }
 
   void visit_integer(int64_t& value, const FieldInfo& info) override {
     const bool fits = found().is_number_integer() && (!found().is_number_unsigned() || found().get<int64_t>() >= 0);
-    if (!fits || !is_in_range(found().get<double>(), info)) fail(expected_number("an integer", info));
+    if (!fits || !is_in_range(found().get<double>(), info))
+      fail(expected_number("an integer", info), hint_at_integer(found()));
     value = found().get<int64_t>();
   }
 
   void visit_number(double& value, const FieldInfo& info) override {
     const bool finite = found().is_number() && std::isfinite(found().get<double>());
-    if (!finite || !is_in_range(found().get<double>(), info)) fail(expected_number("a number", info));
+    if (!finite || !is_in_range(found().get<double>(), info))
+      fail(expected_number("a number", info), hint_at_number(found()));
     value = found().get<double>();
   }
 
   void visit_text(std::string& value) override {
-    if (!found().is_string()) fail("a string");
+    if (!found().is_string())
+      fail("a string",
+           found().is_primitive() ? fmt::format("; in double quotes it is one: \"{}\"", found().dump()) : "");
     value = found().get<std::string>();
   }
 
@@ -85,7 +159,7 @@ class Reader : public JsonFields {
   }
 
   int64_t visit_list(int64_t /*size*/) override {
-    if (!found().is_array()) fail("a list");
+    if (!found().is_array()) fail("a list", hint_at_list(found(), path()));
     return static_cast<int64_t>(found().size());
   }
 
@@ -99,6 +173,7 @@ class Reader : public JsonFields {
     for (const auto& [key, value] : found().items())
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         unknown_ = join_json_path(path(), key);
+        innermost_ = unknown_ + single_keys_in(value);
         return;
       }
   }
@@ -133,15 +208,16 @@ class Reader : public JsonFields {
   void report_unknown(const Describe& prototype) const {
     const std::string renamed = renamed_key_path(unknown_, prototype);
     if (!renamed.empty()) raise_(fmt::format("{}: {}: renamed to {}", source_, unknown_, renamed));
-    raise_(fmt::format("{}: {}: unknown key{}", source_, unknown_, hint_at_key(unknown_, prototype)));
+    raise_(fmt::format("{}: {}: unknown key{}", source_, unknown_, hint_at_key(unknown_, innermost_, prototype)));
   }
 
   const Json absent_struct_ = Json::object();
   std::string_view source_;
   RaiseError raise_;
   std::vector<Place> places_;
-  std::string unknown_;  // path of the first unknown key
-  std::string missing_;  // message about the first missing key
+  std::string unknown_;    // path of the first unknown key
+  std::string innermost_;  // and of the one key in its value, and so on
+  std::string missing_;    // message about the first missing key
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_mistakes.h"
 #include "base/text.h"
 
 namespace segue {
@@ -67,7 +68,9 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
                    const nlohmann::json::exception& error) override {
     const std::string place =
         limits_.is_line ? fmt::format("column {}", std::max<size_t>(bytes_read, 1)) : position_text(text_, bytes_read);
-    fail(fmt::format("{}: {}", place, printable_line(reason_of(error.what()), kLongestReason)));
+    const std::string_view reason = reason_of(error.what());
+    const std::string mistake = json_mistake(text_, std::max<size_t>(bytes_read, 1) - 1, reason);
+    fail(fmt::format("{}: {}", place, mistake.empty() ? printable_line(reason, kLongestReason) : mistake));
     return false;
   }
 

@@ -32,6 +32,7 @@ struct Entry {
 struct Registry {
   std::mutex mutex;
   std::vector<Entry> entries;
+  std::string idle;  // said where there are none
 };
 
 Registry& registry() {
@@ -69,15 +70,21 @@ sigset_t ending_signals() {
 [[noreturn]] void delete_and_end(int signal) {
   const std::lock_guard lock(registry().mutex);  // to the end: who waits for it would tell of the files that are gone
   delete_all();
-  if (!registry().entries.empty())
-    say_past_buffers(fmt::format("interrupted; nothing was written to {}",
-                                 visible_line(registry().entries.front().target.string())));
+  const std::vector<Entry>& entries = registry().entries;
+  if (!entries.empty())
+    say_past_buffers(
+        fmt::format("interrupted; nothing was written to {}", visible_line(entries.front().target.string())));
+  else if (!registry().idle.empty())
+    say_past_buffers(registry().idle);
   end_by_signal(signal);
 }
 
 }  // namespace
 
-CleanInterrupt::CleanInterrupt() : waiter_(ending_signals(), delete_and_end) {}
+CleanInterrupt::CleanInterrupt(std::string_view idle) : waiter_(ending_signals(), delete_and_end) {
+  const std::lock_guard lock(registry().mutex);
+  registry().idle = idle;
+}
 
 UnfinishedOutput::UnfinishedOutput(std::filesystem::path partial, std::filesystem::path target,
                                    const std::function<void()>& make)

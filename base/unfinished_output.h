@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string_view>
 
 #include "base/signal_waiter.h"
 
@@ -15,7 +16,8 @@ namespace segue {
 // process ignores stays ignored.
 class CleanInterrupt {
  public:
-  CleanInterrupt();
+  // `idle`: what to say where nothing was being written; empty: nothing.
+  explicit CleanInterrupt(std::string_view idle = "");
 
  private:
   SignalWaiter waiter_;

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -109,8 +110,30 @@ bool is_line_of_ranks(std::string_view line) {
          std::all_of(line.begin() + static_cast<int64_t>(space) + 1, line.end(), is_digit);
 }
 
+// What is known to be none: a directory, or JSON of another kind, beside which a tokenizer may be.
+void refuse_other_documents(const std::filesystem::path& file) {
+  constexpr uintmax_t kMostBytes = uintmax_t{1} << 20;  // of a config; tokenizers are larger
+  std::error_code error;
+  const bool is_directory = std::filesystem::is_directory(file, error);
+  if (!is_directory) {
+    if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > kMostBytes) return;
+    const DocumentKind kind = kind_of_file(file);
+    if (kind == DocumentKind::kUnknown || kind == DocumentKind::kTokenizer) return;
+  }
+  const std::filesystem::path directory = is_directory ? file : file.parent_path();
+  std::string meant = "; name its tokenizer.json";
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model"}) {
+    if (!path_exists(directory / name)) continue;
+    meant = did_you_mean(shell_word((directory / name).string()));
+    break;
+  }
+  throw DataError("{}: expected a tokenizer.json, ranks of tiktoken or a SentencePiece model, found {}{}",
+                  visible_line(file.string()), describe_path(file), meant);
+}
+
 // Nothing of a file that is no tokenizer.
 std::optional<TokenizerKind> kind_of_content(const std::filesystem::path& file) {
+  refuse_other_documents(file);
   std::array<std::byte, 4096> block{};
   const std::span<std::byte> read = FileReader(file).read(block);
   std::string_view text(reinterpret_cast<const char*>(read.data()), read.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -10,6 +11,8 @@
 
 namespace segue {
 namespace {
+
+constexpr int64_t kVersion = 1;
 
 // Beyond any disk, and far enough from the end of int64_t that no sum of two overflows.
 constexpr double kMostTokens = 1e15;
@@ -34,7 +37,7 @@ class Checks {
 
   void run(const DatasetManifest& manifest) {
     require(manifest.format == "segue-dataset", "format", "\"segue-dataset\"", quoted(manifest.format));
-    require(manifest.version == 1, "version", "1", std::to_string(manifest.version));
+    require(manifest.version == kVersion, "version", std::to_string(kVersion), std::to_string(manifest.version));
     check_tokenizer(manifest);
     require(!manifest.splits.empty(), "splits", "at least one split", "a list of 0");
     for (size_t i = 0; i < manifest.splits.size(); ++i)
@@ -227,7 +230,9 @@ void complete_bytes(DatasetManifest& manifest) {
 }  // namespace
 
 DatasetManifest parse_dataset_manifest(std::string_view text, std::string_view source) {
-  auto manifest = read_fields<DataError, DatasetManifest>(parse_json<DataError>(text, source, kLimits), source);
+  const Json document = parse_json<DataError>(text, source, kLimits);
+  if (kind_of(document) == DocumentKind::kDataset) check_not_newer(document, source, kVersion, &raise_as<DataError>);
+  auto manifest = read_fields<DataError, DatasetManifest>(document, source);
   if (manifest.tokenizer.kind == TokenizerKind::kByte) complete_bytes(manifest);
   Checks(source).run(manifest);
   return manifest;
@@ -237,7 +242,11 @@ DatasetManifest read_dataset_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / kManifestFile;
   std::error_code error;  // what cannot be looked at fails when it is opened
   if (!std::filesystem::exists(directory, error) && !error)
-    throw DataError("{}: there is no such dataset", directory.string());
+    throw DataError("{}: there is no such dataset{}", directory.string(),
+                    meant_beside(directory, DirectoryKind::kDataset));
+  if (const auto whole = whole_of_file(directory); whole && whole->kind == "a dataset")
+    throw DataError("{}: expected a dataset's directory, found a file in it{}", directory.string(),
+                    did_you_mean(shell_word(whole->directory.string())));
   if (!error && !std::filesystem::is_directory(directory, error))
     throw DataError("{}: expected a dataset's directory, found {}", directory.string(), describe_path(directory));
   if (!std::filesystem::exists(path, error) && !error)

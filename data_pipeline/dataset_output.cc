@@ -24,8 +24,8 @@ void narrow_to(std::span<const uint32_t> tokens, std::vector<std::byte>& out) {
 
 void check_dataset_output(const std::filesystem::path& output, bool force) {
   if (output.empty()) throw UsageError("--output: expected a directory, found an empty path");
+  check_directory_place(output, "--output");
   if (!std::filesystem::exists(output)) return;
-  if (!std::filesystem::is_directory(output)) throw DataError("{}: exists and is not a directory", output.string());
   if (std::filesystem::is_empty(output)) return;
   const std::vector<DirectoryKind> kinds = kinds_in(output);
   if (kinds != std::vector{DirectoryKind::kDataset})

@@ -10,8 +10,9 @@
 
 namespace segue {
 
-// What a text looks like beside words: the tags of HTML or XML, or the columns of a table such as CSV.
-enum class TextLook : uint8_t { kPlain, kMarkup, kTable };
+// What a text looks like beside words: the tags of HTML or XML, the columns of a table such as CSV, or one document of
+// JSON.
+enum class TextLook : uint8_t { kPlain, kMarkup, kTable, kJson };
 
 // What a text is read for.
 enum class TextUse : uint8_t { kTraining, kReading };
@@ -34,10 +35,22 @@ class EncodingWarnings {
   };
   void add(Sign& sign, int64_t count, bool& in_this_file);
 
+  // Follows the characters of UTF-8 from block to block; no more once one was none.
+  void follow_characters(std::span<const std::byte> text);
+
   std::string file_;
   bool has_zeros_ = false;  // the file
   bool has_returns_ = false;
   bool ends_with_return_ = false;  // the last block
+  bool is_utf8_ = true;
+  int64_t position_ = 0;  // in the file's text, of the next byte
+  int begun_ = 0;         // bytes of its character before it
+  int awaited_ = 0;       // and those that this lacks
+  uint8_t least_ = 0;     // and what the next of them lies between
+  uint8_t most_ = 0;
+  int64_t first_foreign_ = 0;  // position in the first file of others_
+  Sign others_;                // bytes that are no UTF-8
+  Sign json_;
   Sign marks_;
   Sign tags_;
   Sign tables_;

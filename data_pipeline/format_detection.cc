@@ -5,8 +5,10 @@
 #include <set>
 #include <vector>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "data_pipeline/json_field.h"
 #include "data_pipeline/token_width.h"
 #include "data_pipeline/unsupported_formats.h"
@@ -168,6 +170,15 @@ std::vector<std::string> columns_of(std::string_view beginning) {
   return {};
 }
 
+// A brace, a key in quotes and a colon.
+bool begins_as_object(std::string_view text) {
+  if (!text.starts_with('{')) return false;
+  const std::string_view key = next_line_of(text.substr(1));
+  if (!key.starts_with('"')) return false;
+  const size_t end = key.find('"', 1);
+  return end != std::string_view::npos && next_line_of(key.substr(end + 1)).starts_with(':');
+}
+
 bool begins_with_a_tag(std::string_view text) {
   constexpr std::array kTags{"<!doctype html"sv, "<html"sv, "<?xml"sv, "<head"sv, "<body"sv, "<div"sv, "<p>"sv};
   std::string begin(text.substr(0, kTags.front().size()));
@@ -181,6 +192,7 @@ bool begins_with_a_tag(std::string_view text) {
 TextLook look_of_text(std::string_view beginning) {
   const std::string_view text = without_mark(beginning);
   if (begins_with_a_tag(text)) return TextLook::kMarkup;
+  if (begins_as_object(text)) return TextLook::kJson;
   return columns_of(text).empty() ? TextLook::kPlain : TextLook::kTable;
 }
 
@@ -226,6 +238,16 @@ bool is_list_in_lines(std::string_view beginning, const std::string& field) {
     }
   }
   return false;
+}
+
+std::string part_of_whole(const std::filesystem::path& file, std::string_view beginning) {
+  if (!looks_binary(beginning)) return {};
+  const auto whole = whole_of_file(file);
+  if (!whole) return {};
+  const bool is_dataset = whole->kind == "a dataset";
+  return fmt::format("a file of {}, whose directory is {}; {}", whole->kind, shell_word(whole->directory.string()),
+                     is_dataset ? "segue train (data.path) and segue eval (--data) read that"
+                                : "segue eval and segue generate read that");
 }
 
 void check_plain_text(std::string_view beginning, const std::string& name, const std::string& as_is_flag,

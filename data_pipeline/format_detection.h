@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,10 @@ void check_json_lines(std::string_view beginning, const std::string& name);
 
 // Whether the first line of JSON that has this field (a path, json_field.h) has a list in it, and no text.
 bool is_list_in_lines(std::string_view beginning, const std::string& field);
+
+// "a file of a dataset, whose directory is data/books; segue train reads that", of a file that is no text and a part of
+// what Segue has written; "" of others.
+std::string part_of_whole(const std::filesystem::path& file, std::string_view beginning);
 
 // Throws DataError for what is read as text alone, and which messages call `name`, where it begins like another format
 // or like lines of JSON, or like no text. `as_is_flag` takes any bytes; empty: there is none.

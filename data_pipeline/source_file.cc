@@ -121,6 +121,8 @@ void look_at_source(SourceFile& file, const PrepareOptions& options) {
                       file.tokens->format);
     if (file.tokens) return;
   }
+  if (const std::string part = part_of_whole(file.path, beginning); !part.empty())
+    throw DataError("{}: expected {}, found {}", name, words_of(expected), part);
   const Recipe recipe{.file = name == kStandardInput ? "" : name, .compression = file.compression};
   if (const std::string found = unsupported_format_of(beginning, expected, recipe); !found.empty())
     refuse(name, words_of(expected), "what looks like " + found);
@@ -194,8 +196,9 @@ void refuse_what_is_no_file(const SourceFile& file) {
   if (!std::filesystem::exists(file.content)) {
     const std::filesystem::path tokens = name + ".bin";
     const bool is_prefix = !megatron_index_of(tokens).empty();
-    throw DataError("{}: there is no such file{}", name,
-                    is_prefix ? fmt::format("; did you mean {}, of Megatron-LM?", tokens.string()) : "");
+    throw DataError(
+        "{}: there is no such file{}", name,
+        is_prefix ? fmt::format("; did you mean {}, of Megatron-LM?", tokens.string()) : hint_at_missing(file.path));
   }
   if (std::filesystem::is_fifo(file.content))
     throw DataError("{}: expected a regular file, found a pipe; - is standard input", name);
@@ -224,6 +227,8 @@ SourceFile inspect_source(const std::filesystem::path& path, const PrepareOption
   if (name == kStandardInput) file.content = copy_standard_input(directory);
   refuse_what_is_no_file(file);
   file.file_bytes = static_cast<int64_t>(std::filesystem::file_size(file.content));
+  if (file.file_bytes == 0 && name == kStandardInput)
+    throw DataError("-: expected text or tokens from standard input, found nothing; the command before | printed none");
   if (file.file_bytes == 0) throw DataError("{}: the file is empty; name one with text in it", name);
   if (!options.as_is) {
     look_at_source(file, options);

@@ -48,8 +48,10 @@ void refuse_mount_point(const std::filesystem::path& target) {
 StagedDirectory::StagedDirectory(const std::filesystem::path& target)
     : target_(behind_links(without_trailing_slash(target))), partial_(target_.string() + ".partial") {
   refuse_mount_point(target_);
-  output_.emplace(partial_, target, [this] {
-    make_directories(partial_);
+  output_.emplace(partial_, target, [&] {
+    std::error_code error;
+    std::filesystem::create_directories(partial_, error);
+    if (error) throw FileError("{}: cannot create the directory: {}", target.string(), error.message());
     claim();
   });
   for (const auto& left_over : std::filesystem::directory_iterator(partial_)) remove_tree(left_over.path());

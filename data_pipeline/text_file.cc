@@ -65,6 +65,8 @@ std::unique_ptr<ByteStream> unwrap(std::unique_ptr<ByteStream> stream, const std
     if (compression_of(beginning) != Compression::kNone)
       throw DataError("{}: expected text, found data that is compressed twice", name);
   }
+  if (const std::string part = part_of_whole(name, beginning); !part.empty())
+    throw DataError("{}: expected text, found {}", name, part);
   const Recipe recipe{.file = name == kStandardInput ? "" : name, .compression = compression, .reader = reading.reader};
   check_plain_text(beginning, name, reading.as_is_flag, recipe);
   if (beginning.starts_with(kByteOrderMark)) {

@@ -81,13 +81,31 @@ std::string advice_to_stop() {
   return advice_to_stop([](const char* variable) { return std::getenv(variable); }, parent, name);
 }
 
+namespace {
+
+// In the first of several processes that a launcher has started; the others do not return. Nothing in a single one.
+std::optional<LaunchedTasks> first_of_several() {
+  std::optional<LaunchedTasks> tasks = launched_tasks([](const char* name) { return std::getenv(name); });
+  if (!tasks || tasks->count <= 1) return std::nullopt;
+  if (tasks->rank == 0) return tasks;
+  std::this_thread::sleep_for(kFirstSpeaks);
+  std::_Exit(static_cast<int>(ExitCode::kUsage));
+}
+
+}  // namespace
+
+void check_one_process(std::string_view command) {
+  const std::optional<LaunchedTasks> tasks = first_of_several();
+  if (!tasks) return;
+  throw UsageError(
+      "{}: expected one process, found {} that {} started ({}): leave out {}; for {} commands apart, env -u {} "
+      "segue {} ...",
+      command, tasks->count, tasks->launcher, tasks->variable, tasks->launcher, tasks->count, tasks->variable, command);
+}
+
 void check_alone() {
-  const std::optional<LaunchedTasks> tasks = launched_tasks([](const char* name) { return std::getenv(name); });
-  if (!tasks || tasks->count <= 1) return;
-  if (tasks->rank > 0) {
-    std::this_thread::sleep_for(kFirstSpeaks);
-    std::_Exit(static_cast<int>(ExitCode::kUsage));
-  }
+  const std::optional<LaunchedTasks> tasks = first_of_several();
+  if (!tasks) return;
   const std::string library = mpi_library();
   const std::string cure = library.empty()
                                ? "this program was built without MPI; install libopenmpi-dev and build again"

@@ -32,4 +32,8 @@ std::string advice_to_stop();  // of this process
 // these the first speaks, and the others end without a word.
 void check_alone();
 
+// For a command that is one process whatever it does: throws UsageError when a launcher has started several of it. Of
+// these the first speaks, and the others end without a word.
+void check_one_process(std::string_view command);
+
 }  // namespace segue

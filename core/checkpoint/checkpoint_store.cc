@@ -107,6 +107,7 @@ struct Saved {
 struct Scan {
   std::vector<Saved> saved;  // oldest save first
   std::vector<std::string> complaints;
+  int64_t newer = 0;
 };
 
 Scan scan(const CheckpointStore& store) {
@@ -114,6 +115,9 @@ Scan scan(const CheckpointStore& store) {
   for (const int64_t step : steps_in(store.directory())) {
     try {
       result.saved.push_back({read_manifest(store.path_of(step)).saved, step});
+    } catch (const NewerCheckpointError& error) {
+      result.complaints.emplace_back(error.what());
+      ++result.newer;
     } catch (const Error& error) {
       result.complaints.emplace_back(error.what());
     }
@@ -125,7 +129,7 @@ Scan scan(const CheckpointStore& store) {
 
 IntactCheckpoint newest_intact_but(const CheckpointStore& store, std::optional<int64_t> excluded) {
   Scan found = scan(store);
-  IntactCheckpoint result{.checkpoint = {}, .complaints = std::move(found.complaints)};
+  IntactCheckpoint result{.checkpoint = {}, .complaints = std::move(found.complaints), .newer = found.newer};
   for (auto saved = found.saved.rbegin(); saved != found.saved.rend() && !result.checkpoint; ++saved) {
     if (saved->step == excluded) continue;
     try {
@@ -141,13 +145,26 @@ std::string none_of(size_t checkpoints) {
   return checkpoints == 1 ? "its one checkpoint is not" : fmt::format("none of its {} checkpoints is", checkpoints);
 }
 
-std::string choice_of(const CheckpointStore& store, int64_t taken, const fs::path& named) {
+bool is_intact(const CheckpointStore& store, int64_t step) try {
+  static_cast<void>(Checkpoint(store.path_of(step)));
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
+std::string choice_of(const CheckpointStore& store, const IntactCheckpoint& found, const fs::path& named) {
+  const int64_t taken = found.checkpoint->step();
+  const bool all_are_intact = found.complaints.empty();
+  const std::string taking =
+      fmt::format("taking the newest {}checkpoint, of step {}", all_are_intact ? "" : "intact ", taken);
   if (const std::string complaint = store.complaint_of_best(); !complaint.empty())
-    return fmt::format("{}; taking the newest checkpoint, of step {}", complaint, taken);
+    return fmt::format("{}; {}", complaint, taking);
   const std::optional<int64_t> best = store.best();
-  if (!best || *best == taken) return {};
-  return fmt::format("taking the newest checkpoint, of step {}; the one with the best evaluation, of step {}, is {}",
-                     taken, *best, shell_word((named / kBestName).string()));
+  // Where some are damaged the best may be, too.
+  const bool names_best = best && *best != taken && (all_are_intact || is_intact(store, *best));
+  if (!names_best) return all_are_intact ? "" : taking;
+  return fmt::format("{}; the one with the best evaluation, of step {}, is {}", taking, *best,
+                     shell_word((named / kBestName).string()));
 }
 
 // `named` is the directory as a person has named it.
@@ -155,10 +172,11 @@ ResolvedCheckpoint newest_in(const fs::path& directory, const fs::path& named) {
   const CheckpointStore store(directory);
   IntactCheckpoint found = store.newest_intact();
   if (found.checkpoint) {
-    std::string choice = choice_of(store, found.checkpoint->step(), named);
+    std::string choice = choice_of(store, found, named);
     return {std::move(*found.checkpoint), std::move(found.complaints), std::move(choice)};
   }
   if (found.complaints.empty()) throw CheckpointError("{}: expected a checkpoint, found none", directory.string());
+  if (found.newer == std::ssize(found.complaints)) throw CheckpointError("{}", found.complaints.back());
   throw CheckpointError("{}: {} intact: {}", directory.string(), none_of(found.complaints.size()),
                         found.complaints.back());
 }
@@ -306,13 +324,39 @@ IntactCheckpoint CheckpointStore::newest_intact() const { return newest_intact_b
 
 namespace {
 
+// The checkpoints beside a path at which nothing is, or in the run beside it: "; did you mean ...?" where it is the
+// number of one, "; there are step-00000010, step-00000020 and best". Nothing where there are none.
+std::string checkpoints_beside(const fs::path& missing) {
+  constexpr size_t kMostShown = 5;
+  const fs::path named = missing.has_filename() ? missing : missing.parent_path();
+  const fs::path parent = named.has_parent_path() ? named.parent_path() : ".";
+  const fs::path place = path_exists(parent / "checkpoints") ? parent / "checkpoints" : parent;
+  const std::vector<int64_t> steps = path_exists(place) ? steps_in(place) : std::vector<int64_t>();
+  if (steps.empty()) return {};
+  std::string_view name = named.filename().native();
+  if (name.starts_with(kStepPrefix)) name.remove_prefix(kStepPrefix.size());
+  int64_t step = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  const bool is_number = error == std::errc() && end == name.data() + name.size();
+  if (is_number && std::ranges::find(steps, step) != steps.end())
+    return did_you_mean(shell_word((place / step_name(step)).string()));
+  std::string text = fmt::format("; in {} {}", shell_word(place.string()), steps.size() == 1 ? "is" : "are");
+  const size_t first = steps.size() - std::min(steps.size(), kMostShown);
+  for (size_t i = first; i < steps.size(); ++i)
+    text += fmt::format("{}{}", i == first ? " " : ", ", step_name(steps[i]));
+  return text + (path_exists(place / kBestName) ? fmt::format(" and {}", kBestName) : "");
+}
+
 // What is known to be something else, as far as it can be told from outside.
 void refuse_other_paths(const fs::path& path, const fs::path& real) {
   const fs::path manifest = real / kManifestName;
   const bool has_manifest = path_exists(manifest) && kind_of_file(manifest) != DocumentKind::kDataset;
   const bool may_be_one = has_manifest || step_of_name(real.filename().string()) || real.filename() == "checkpoints" ||
                           (fs::is_directory(real) && (path_exists(real / "checkpoints") || !steps_in(real).empty()));
-  const std::string found = may_be_one ? "" : describe_path(real);
+  if (const auto whole = whole_of_file(path); whole && whole->kind != "a dataset")
+    throw CheckpointError("{}: expected a run's directory, its checkpoints, or one checkpoint, found a file of {}{}",
+                          path.string(), whole->kind, did_you_mean(shell_word(whole->directory.string())));
+  const std::string found = may_be_one ? "" : describe_path(path);
   if (!found.empty())
     throw CheckpointError("{}: expected a run's directory, its checkpoints, or one checkpoint, found {}", path.string(),
                           found);
@@ -332,9 +376,11 @@ void refuse_file_for_best(const fs::path& path, const fs::path& real) {
 ResolvedCheckpoint resolve_checkpoint(const fs::path& path) {
   std::error_code missing;
   const fs::path real = fs::canonical(path, missing);
-  if (missing == std::errc::no_such_file_or_directory)
+  if (missing == std::errc::no_such_file_or_directory) {
+    const std::string beside = checkpoints_beside(path);
     throw CheckpointError("{}: expected a run or a checkpoint, found nothing there{}", path.string(),
-                          meant_beside(path, DirectoryKind::kRun));
+                          beside.empty() ? meant_beside(path, DirectoryKind::kRun) : beside);
+  }
   if (missing) throw CheckpointError("{}: expected a run or a checkpoint: {}", path.string(), missing.message());
   refuse_file_for_best(path, real);
   refuse_other_paths(path, real);

@@ -29,6 +29,7 @@ namespace segue {
 struct IntactCheckpoint {
   std::optional<Checkpoint> checkpoint;
   std::vector<std::string> complaints;
+  int64_t newer = 0;  // how many of these were saved by a newer version of the program
 };
 
 // One process writes (save, mark_best, prune); any number may read meanwhile. Checkpoints are ordered by their saves,

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/checksum.h"
+#include "base/document_kind.h"
 #include "base/error.h"
 
 namespace segue {
@@ -76,8 +77,10 @@ std::string checksum_of(const Manifest& manifest) {
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& source) {
-  const auto document =
-      read_fields<CheckpointError, ManifestDocument>(parse_json<CheckpointError>(text, source), source);
+  const Json json = parse_json<CheckpointError>(text, source);
+  if (kind_of(json) == DocumentKind::kCheckpoint)
+    check_not_newer(json, source, kVersion, &raise_as<NewerCheckpointError>);
+  const auto document = read_fields<CheckpointError, ManifestDocument>(json, source);
   if (document.format != kFormat || document.version != kVersion) {
     throw CheckpointError("{}: expected {} version {}, found {} version {}", source, kFormat, kVersion,
                           describe_json(document.format), document.version);

@@ -6,11 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/json_fields.h"
 
 namespace segue {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
+
+// Of a checkpoint that a newer version of the program has saved.
+class NewerCheckpointError : public CheckpointError {
+ public:
+  using CheckpointError::CheckpointError;
+};
 
 struct ManifestFile {
   std::string name;  // in the checkpoint's directory itself
@@ -32,7 +39,8 @@ std::string manifest_text(const Manifest& manifest);
 std::string checksum_of(const Manifest& manifest);
 
 // Throws CheckpointError naming `source` and the key for anything but what manifest_text writes, white space aside:
-// also for a file name that leaves the directory or appears twice, and for content that does not match the checksum.
+// also for a file name that leaves the directory or appears twice, and for content that does not match the checksum. It
+// is a NewerCheckpointError where the version of the format is a newer one.
 Manifest parse_manifest(std::string_view text, const std::string& source);
 
 }  // namespace segue

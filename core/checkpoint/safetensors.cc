@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/json_fields.h"
 #include "base/text.h"
@@ -61,6 +62,9 @@ std::string_view header_of(const std::string& source, std::span<const std::byte>
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeaderBytes) {
+    const std::string found = describe_path(source);
+    if (!found.empty() && !found.starts_with("weights") && !found.starts_with("a file of"))
+      throw CheckpointError("{}: expected a safetensors file, found {}", source, found);
     throw CheckpointError("{}: states a header of {} bytes, expected at most {}; is it a safetensors file?", source,
                           length, kMaxHeaderBytes);
   }

@@ -13,6 +13,7 @@
 #include "core/config/position_kind.h"
 #include "core/config/score_kind.h"
 #include "core/config/visibility_kind.h"
+#include "kernels/layer_norm.h"
 
 namespace segue {
 namespace {
@@ -22,6 +23,7 @@ constexpr double kLargestHead = 256;  // the limit of the attention kernels
 constexpr double kMostDrawnBlocks = 256;
 constexpr double kMostTaps = 8;  // the limit of the convolution's kernel
 constexpr double kWidest = 1 << 16;
+constexpr auto kWidestModel = static_cast<double>(kernels::kMaxNormWidth);
 constexpr double kWidestInner = 1 << 20;
 constexpr double kLargestVocabulary = std::numeric_limits<int32_t>::max();
 
@@ -413,7 +415,7 @@ void InitConfig::describe(JsonFields& fields) {
 void ModelConfig::describe(JsonFields& fields) {
   fields.optional("n_layer", n_layer, {.meaning = "number of layers", .minimum = 1, .maximum = kMostLayers});
   fields.optional("n_head", n_head, {.meaning = "attention heads per layer", .minimum = 1, .maximum = kMostHeads});
-  fields.optional("d_model", d_model, {.meaning = "width of the hidden states", .minimum = 1, .maximum = kWidest});
+  fields.optional("d_model", d_model, {.meaning = "width of the hidden states", .minimum = 1, .maximum = kWidestModel});
   fields.optional(
       "d_head", d_head,
       {.meaning = "width of a head; n_head * d_head need not be d_model", .minimum = 1, .maximum = kLargestHead});

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/text.h"
 #include "core/attention/visibility.h"
 #include "core/config/carried.h"
 #include "core/config/layers.h"
@@ -143,15 +144,74 @@ EvaluationJob::EvaluationJob(const EvaluationSettings& settings, const Checkpoin
   sample_ = middle_of(passes_.front().plan);
 }
 
-std::optional<EvaluationJob::Unfilled> EvaluationJob::unfilled_memory() const {
-  if (settings_.recompute || split_.examples || !begins_.empty()) return std::nullopt;
-  std::optional<Unfilled> most;
-  for (const EvaluationPass& pass : passes_) {
-    const int64_t longest = pass.plan.longest_lane();
-    if (longest <= pass.use.mem_len && (!most || pass.use.mem_len > most->mem_len))
-      most = Unfilled{.stream = longest, .mem_len = pass.use.mem_len};
+std::vector<std::string> EvaluationJob::complaints_of_lengths() const {
+  if (split_.examples || !begins_.empty() || scored_tokens() == 0) return {};
+  std::vector<std::string> complaints{complaint_of_memory(), complaint_of_segments(), complaint_of_warm_up()};
+  std::erase(complaints, "");
+  return complaints;
+}
+
+namespace {
+
+// The pass of the most tokens, by `length_of`, of those that have at least so many more than `room_of` says there are;
+// null where there is none.
+template <typename LengthOf, typename RoomOf>
+const EvaluationPass* longest_beyond(const std::vector<EvaluationPass>& passes, int64_t least_excess,
+                                     const LengthOf& length_of, const RoomOf& room_of) {
+  const EvaluationPass* longest = nullptr;
+  for (const EvaluationPass& pass : passes)
+    if (length_of(pass) - room_of(pass) >= least_excess &&
+        (longest == nullptr || length_of(pass) > length_of(*longest)))
+      longest = &pass;
+  return longest;
+}
+
+}  // namespace
+
+std::string EvaluationJob::complaint_of_memory() const {
+  const auto mem_len_of = [](const EvaluationPass& pass) { return pass.use.mem_len; };
+  const auto room_of = [](const EvaluationPass& pass) { return pass.plan.longest_lane(); };
+  const EvaluationPass* const pass = settings_.recompute ? nullptr : longest_beyond(passes_, 0, mem_len_of, room_of);
+  if (pass == nullptr || pass->use.mem_len == 0) return {};
+  const int64_t all = tokens_ - 1;
+  const int64_t of_one = settings_.max_tokens > 0 ? std::min(all, settings_.max_tokens) : all;  // of a single stream
+  const bool fewer_streams_help = of_one > pass->use.mem_len;
+  const bool more_tokens_help = settings_.max_tokens > 0 && all / settings_.batch_size > pass->use.mem_len;
+  const std::string fewer = fmt::format("lower {}", settings_.called("batch_size"));
+  const std::string more = fmt::format("raise {}", settings_.called("max_tokens"));
+  std::string cure = fmt::format("lower {}", settings_.called("mem_len"));
+  if (fewer_streams_help || more_tokens_help) {
+    cure = fmt::format("{}{}{}", fewer_streams_help ? fewer : "", fewer_streams_help && more_tokens_help ? " or " : "",
+                       more_tokens_help ? more : "");
+  } else if (all > pass->use.mem_len) {
+    cure = fmt::format("{} and {}", fewer, more);
   }
-  return most;
+  return fmt::format("split {}: the longest of {} has {}, no more than the memory of {}, which never fills: {}",
+                     settings_.split, counted(settings_.batch_size, "stream"),
+                     counted(pass->plan.longest_lane(), "token"), human_count(pass->use.mem_len), cure);
+}
+
+std::string EvaluationJob::complaint_of_segments() const {
+  const auto tgt_len_of = [](const EvaluationPass& pass) { return pass.lengths.tgt_len; };
+  // Windows begin wherever there is room for them.
+  const auto room_of = [this](const EvaluationPass& pass) {
+    return settings_.recompute ? pass.plan.rows() : pass.plan.longest_lane();
+  };
+  const EvaluationPass* const pass = longest_beyond(passes_, 1, tgt_len_of, room_of);
+  if (pass == nullptr) return {};
+  return fmt::format("{}: {} is more than the longest of {} of split {} has ({}): segments are shorter",
+                     settings_.called("tgt_len"), human_count(pass->lengths.tgt_len),
+                     counted(settings_.recompute ? 1 : settings_.batch_size, "stream"), settings_.split,
+                     counted(room_of(*pass), "token"));
+}
+
+std::string EvaluationJob::complaint_of_warm_up() const {
+  if (settings_.warm_up.empty() || settings_.warm_up == "auto" || settings_.recompute) return {};
+  const int64_t rows = passes_.front().plan.rows();
+  const int64_t warm_up = passes_.front().warm_up.value_or(0);
+  if (warm_up < rows) return {};
+  return fmt::format("{}: {} is more than split {} has to score ({}): one stream reads it all, from empty memory",
+                     settings_.called("warm_up"), human_count(warm_up), settings_.split, counted(rows, "token"));
 }
 
 EvaluationPass EvaluationJob::make_pass(const EvaluationPoint& lengths) const {

@@ -48,13 +48,9 @@ class EvaluationJob {
   int64_t documents() const { return std::ssize(begins_); }
   int64_t scored_tokens() const;  // of all passes
   const StoredModel& trained() const { return trained_; }
-  // The longest memory that is never full, since no stream goes on behind it. Documents, examples and windows are as
-  // long as they are.
-  struct Unfilled {
-    int64_t stream = 0;  // rows of the longest
-    int64_t mem_len = 0;
-  };
-  std::optional<Unfilled> unfilled_memory() const;
+  // A line for each length that was asked for and is more than the split can have: a memory that is never full, since
+  // no stream goes on behind it, segments and a warm-up. Documents, examples and windows are as long as they are.
+  std::vector<std::string> complaints_of_lengths() const;
   // Tokens from the middle of what is scored, whose losses every result keeps.
   Share sample() const { return sample_; }
 
@@ -66,6 +62,9 @@ class EvaluationJob {
                               const Evaluator::Told& progress);
 
  private:
+  std::string complaint_of_memory() const;
+  std::string complaint_of_segments() const;
+  std::string complaint_of_warm_up() const;
   EvaluationPass make_pass(const EvaluationPoint& lengths) const;
   PassResult run_pass(const EvaluationPass& pass, const Transformer& model, Parameters& parameters, Arena& arena,
                       std::vector<float>& nll, const Ready& ready, const Evaluator::Told& progress);

@@ -1,12 +1,16 @@
 #include "core/evaluation/per_token_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <type_traits>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "data_pipeline/hdf5/row.h"
 #include "data_pipeline/hdf5_memory_file.h"
 
@@ -165,11 +169,39 @@ void write_per_token_file(const std::filesystem::path& path, const PerTokenLosse
   file.write_out();
 }
 
+namespace {
+
+// "; its losses: runs/a/evaluations/b/losses-mem-0.h5" of the result of an evaluation or its directory, or of a run
+// with some; "" where there are none.
+std::string losses_beside(const std::filesystem::path& path) {
+  constexpr size_t kMostShown = 3;
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool is_directory = fs::is_directory(path, error);
+  if (!is_directory && kind_of_file(path) != DocumentKind::kEvaluation) return {};
+  std::vector<fs::path> directories{is_directory ? path : path.parent_path()};
+  if (is_directory)
+    for (const std::string& name : names_in(path / "evaluations")) directories.push_back(path / "evaluations" / name);
+  std::vector<std::string> losses;
+  for (const fs::path& directory : directories)
+    for (const std::string& name : names_in(directory))
+      if (name.starts_with("losses-") && name.ends_with(".h5"))
+        losses.push_back(shell_word((directory / name).string()));
+  if (losses.empty()) return is_directory ? "" : "; it was made without --per-token, so there are no losses beside it";
+  const size_t shown = std::min(losses.size(), kMostShown);
+  return fmt::format("; its losses: {}{}",
+                     fmt::join(losses.begin(), losses.begin() + static_cast<int64_t>(shown), ", "),
+                     shown < losses.size() ? ", ..." : "");
+}
+
+}  // namespace
+
 PerTokenLosses read_per_token_file(const std::filesystem::path& path) {
   const std::string found = describe_path(path);
   if (found.empty()) throw DataError("{}: the file is missing; segue eval --per-token writes it", path.string());
   if (!found.starts_with(kHdf5File))
-    throw DataError("{}: expected losses, as segue eval --per-token writes them, found {}", path.string(), found);
+    throw DataError("{}: expected losses, as segue eval --per-token writes them, found {}{}", path.string(), found,
+                    losses_beside(path));
   return read_per_token_file(Hdf5Bytes(path));
 }
 

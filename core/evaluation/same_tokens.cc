@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -15,12 +18,43 @@ void SameTokens::check_attribute(const std::string& name, const std::string& val
                     name, value, said->second.path.string(), said->second.value);
 }
 
-void SameTokens::check(const std::filesystem::path& path, const PerTokenLosses& losses) {
-  const PerTokenInfo& info = losses.info;
+namespace {
+
+// "split test of data/books", as far as the losses and the result beside them say; "a text" where neither does.
+std::string scored_text(const PerTokenInfo& info, const std::filesystem::path& path) {
+  std::string text = info.split.empty() ? "" : "split " + info.split;
+  try {
+    constexpr int64_t kLargest = int64_t{16} << 20;
+    const std::filesystem::path result = path.parent_path() / "evaluation.json";
+    const Json evaluation = parse_json<DataError>(read_file(result, kLargest), result.string());
+    const bool says_data = evaluation.is_object() && evaluation.contains("data") && evaluation["data"].is_string();
+    if (says_data)
+      text += fmt::format("{}{}", text.empty() ? "" : " of ", visible_line(evaluation["data"].get<std::string>()));
+  } catch (const Error&) {  // there is none, or it cannot be read
+  }
+  return text.empty() ? "a text" : text;
+}
+
+}  // namespace
+
+void SameTokens::check_text(const std::filesystem::path& path, const PerTokenInfo& info) {
   // By tokens, or in files of older versions by shards: one kind says nothing about the other.
   const auto kind = [](const std::string& identity) { return identity.substr(0, identity.find(':')); };
-  const std::string before = attribute("dataset");
-  if (before.empty() || kind(before) == kind(info.dataset)) check_attribute("dataset", info.dataset, path);
+  if (!text_) {
+    if (!info.dataset.empty()) text_ = Text{.info = info, .path = path};
+    return;
+  }
+  const bool may_differ = info.dataset.empty() || kind(text_->info.dataset) != kind(info.dataset);
+  if (may_differ || info.dataset == text_->info.dataset) return;
+  const std::string here = scored_text(info, path);
+  const std::string before = scored_text(text_->info, text_->path);
+  throw DataError("{}: losses of {}, but {} has those of {}; only losses of the same tokens can be compared",
+                  path.string(), here, text_->path.string(), here == before ? "another " + before : before);
+}
+
+void SameTokens::check(const std::filesystem::path& path, const PerTokenLosses& losses) {
+  const PerTokenInfo& info = losses.info;
+  check_text(path, info);
   check_attribute("split", info.split, path);
   check_attribute("tokenizer", info.tokenizer, path);
   check_attribute("tokenizer_checksum", info.tokenizer_checksum, path);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,15 @@ class SameTokens {
     std::string value;
     std::filesystem::path path;  // of the first file that says so
   };
+  struct Text {
+    PerTokenInfo info;
+    std::filesystem::path path;
+  };
+  void check_text(const std::filesystem::path& path, const PerTokenInfo& info);
   void check_attribute(const std::string& name, const std::string& value, const std::filesystem::path& path);
 
   std::map<std::string, Said> said_;
+  std::optional<Text> text_;  // of the first file that says which dataset it is of
   std::filesystem::path first_path_;
   std::vector<int32_t> targets_;
   std::vector<int32_t> token_bytes_;  // of the first file that has them

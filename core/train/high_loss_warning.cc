@@ -18,6 +18,14 @@ std::optional<std::string> HighLossWarning::take(int64_t step, double loss) {
   last_ = loss;
   recent_ <<= 1;
   recent_[0] = loss > limit();
+  const double uniform = std::log(static_cast<double>(vocabulary_));
+  if (vocabulary_ > 1 && loss > kFar * uniform && !has_warned_) {
+    has_warned_ = true;
+    return fmt::format(
+        "step {}: the loss is {:.4g}, more than {} times what a uniform guess costs, {:.3f}: lower optimizer.lr, or "
+        "look at the data",
+        step, loss, kFar, uniform);
+  }
   if (!recent_[0]) {
     above_ = 0;
     return std::nullopt;
@@ -28,7 +36,7 @@ std::optional<std::string> HighLossWarning::take(int64_t step, double loss) {
   return fmt::format(
       "the loss has been above {:.3f} since step {}, now {:.4g}: a uniform guess costs {:.3f}; lower "
       "optimizer.lr, or look at the data",
-      limit(), first_step_, loss, std::log(static_cast<double>(vocabulary_)));
+      limit(), first_step_, loss, uniform);
 }
 
 std::optional<std::string> HighLossWarning::at_end() const {

@@ -14,13 +14,17 @@ class HighLossWarning {
  public:
   explicit HighLossWarning(int64_t vocabulary) : vocabulary_(vocabulary) {}
 
-  // A warning when this is the last of so many steps above the limit that it is no accident; the first time only.
+  // A warning when this is the last of so many steps above the limit that it is no accident, or far above what a
+  // uniform guess costs; the first time only.
   std::optional<std::string> take(int64_t step, double loss);
 
   // A warning when more than half of the last steps were above the limit.
   std::optional<std::string> at_end() const;
 
  private:
+  // At ten times ln V the tokens that come have a probability of V^-10. First steps at a full rate reach a few times
+  // ln V, and a model that is not lost comes back from there.
+  static constexpr int kFar = 10;
   static constexpr int64_t kLong = 50;  // steps: what full rates before a warm-up do is overcome sooner
   double limit() const;
 

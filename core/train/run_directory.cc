@@ -1,16 +1,22 @@
 #include "core/train/run_directory.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_text.h"
 
 namespace segue {
 
+constexpr size_t kLongestNameShown = 100;
+
 void RunDirectory::lock() {
   const bool is_new = !path_exists(path_);
+  make_directories(path_);
   make_directories(path_ / "checkpoints");
   lock_ = std::make_unique<DirectoryLock>(path_);
   is_made_here_ = is_new;
@@ -40,8 +46,34 @@ CheckpointStore RunDirectory::checkpoints(CheckpointStore::Warn warn) const {
   return CheckpointStore(path_ / "checkpoints", std::move(warn), [this] { check_lock(); });
 }
 
+namespace {
+
+// A name in a directory that is neither a run's nor one that a shell or a scheduler makes beside it, such as a log;
+// "" where there is none.
+std::string name_of_others(const std::filesystem::path& directory) {
+  namespace fs = std::filesystem;
+  constexpr std::array<std::string_view, 7> kOfRuns{"config.json", "metrics.jsonl", "lock",       kSessionsFile,
+                                                    "checkpoints", "evaluations",   "report.html"};
+  constexpr std::array<std::string_view, 3> kOfLogs{".log", ".out", ".err"};
+  for (const std::string& name : names_in(directory)) {
+    std::error_code error;
+    const fs::path path = directory / name;
+    const bool is_log = std::ranges::find(kOfLogs, path.extension().string()) != kOfLogs.end();
+    const bool is_empty = fs::is_regular_file(path, error) && fs::file_size(path, error) == 0;  // `| tee` begins one
+    if (name.front() != '.' && !is_log && !is_empty && std::ranges::find(kOfRuns, name) == kOfRuns.end()) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
 void RunDirectory::check_own() const {
+  check_directory_place(path_, "--run");
   const std::vector<DirectoryKind> kinds = kinds_in(path_);
+  if (kinds.empty())
+    if (const std::string other = name_of_others(path_); !other.empty())
+      throw UsageError("{}: exists and is not a run: it holds other files, such as {}; name another --run",
+                       path_.string(), printable_line(other, kLongestNameShown));
   if (!kinds.empty() && std::ranges::count(kinds, DirectoryKind::kRun) == 0)
     throw UsageError("{}: expected a directory for a run, found that of {}; name another with --run", path_.string(),
                      describe_content(path_));

@@ -34,7 +34,8 @@ class RunDirectory {
   // written in it. Says whether the directory is gone.
   bool remove_unused();
 
-  // Throws UsageError when the directory is that of something else, with which a run would be mixed.
+  // Throws UsageError when the directory is that of something else, or holds other files, with which a run would be
+  // mixed; also when none can be there.
   void check_own() const;
 
   // Throws UsageError when a run is there already that has saved a checkpoint or was evaluated.

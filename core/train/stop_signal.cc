@@ -63,8 +63,8 @@ void StopSignal::speak_for(int processes) const {
 void StopSignal::say_first() const {
   const int processes = processes_;
   if (processes == 0 || (processes > 1 && signal_ == SIGTERM) || is_said_.exchange(true)) return;
-  say(signal_ == SIGINT ? "stopping after this step; again to quit without saving"
-                        : "stopping after this step; SIGINT to quit without saving");
+  say(fmt::format("stopping after this step; {} after {} seconds to quit without saving",
+                  signal_ == SIGINT ? "again" : "SIGINT", kRepetitions.count()));
 }
 
 void StopSignal::say(const std::string& line) const {

@@ -316,6 +316,7 @@ void Trainer::log_step() {
 void Trainer::show(const StepMetrics& metrics) {
   const double seconds = interval_.seconds / static_cast<double>(interval_.tokens) * tokens_after(config_, state_.step);
   const PausesLeft left = pauses_left(config_, state_.step, state_.evaluation_pending, saved_step_ == state_.step);
+  if (std::exchange(shown_step_, state_.step) == state_.step) return;
   logger_.info("{}", console_line(metrics, config_.training.max_step, describe_time_left(seconds, left, pause_costs_)));
 }
 

@@ -134,6 +134,7 @@ class Trainer {
   std::vector<TextFile> further_files_;  // for the checkpoints: tokenizer, made_by; held by the first rank
   std::optional<MadeBy> made_by_;
   TrainingState state_;
+  int64_t shown_step_ = -1;            // of the last line about training
   int64_t first_step_ = 0;             // of this process
   std::optional<int64_t> saved_step_;  // whose state there is a checkpoint of
   Interval interval_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "core/optimizer/optimizer.h"
@@ -164,11 +165,13 @@ DocumentsFound count_documents(const Config& config, const Dataset& dataset) {
 }
 
 Dataset dataset_of(const DataConfig& config) {
-  if (!path_exists(config.path))
-    throw DataError(
-        "data.path: expected a dataset, found nothing at {}; segue prepare makes one, --set data.path=DIR names "
-        "another",
-        config.path);
+  if (!path_exists(config.path)) {
+    const std::string beside = meant_beside(config.path, DirectoryKind::kDataset);
+    throw DataError("data.path: expected a dataset, found nothing at {}{}{}", config.path, beside,
+                    beside.empty()                   ? "; segue prepare makes one, --set data.path=DIR names another"
+                    : beside.starts_with("; beside") ? "; --set data.path=DIR names one"
+                                                     : "");
+  }
   return Dataset(config.path);
 }
 

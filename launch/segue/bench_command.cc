@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/json_fields.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "base/unfinished_output.h"
 #include "core/attention/visibility.h"
 #include "core/bench/attention_bench.h"
 #include "core/bench/ceilings.h"
@@ -35,6 +37,8 @@
 namespace segue {
 
 namespace {
+
+constexpr std::string_view kInterrupted = "interrupted; nothing was measured to the end";
 
 constexpr const char* kBenchExamples =
     "Examples:\n"
@@ -126,6 +130,7 @@ AttentionShape shape_of(const AttentionOptions& options) {
 }
 
 void run_attention(const AttentionOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   const AttentionShape shape = shape_of(options);
   Workbench workbench = make_workbench(options);
   BenchReport result;
@@ -164,6 +169,7 @@ struct StateOptions : BenchOptions {
 };
 
 void run_state(const StateOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   const StateShape& shape = options.shape;
   Workbench workbench = make_workbench(options);
   BenchReport result;
@@ -197,6 +203,7 @@ struct HeadOptions : BenchOptions {
 };
 
 void run_head(const HeadOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   const HeadShape& shape = options.shape;
   Workbench workbench = make_workbench(options);
   BenchReport result;
@@ -249,6 +256,7 @@ OrderedJson setting_of(const Workbench& workbench, const char* what, const Confi
 }
 
 void run_evaluation(const StepOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   const Config config = load_config(options.config, options.overrides);
   Workbench workbench = make_workbench(options);
   BenchReport result;
@@ -260,6 +268,7 @@ void run_evaluation(const StepOptions& options) {
 }
 
 void run_step(const StepOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   const Config config = load_config(options.config, options.overrides);
   Workbench workbench = make_workbench(options);
   BenchReport result;
@@ -295,6 +304,7 @@ struct EvalSpeedOptions : StepOptions {
 };
 
 void run_eval_speed(const EvalSpeedOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   const Config config = load_config(options.config, options.overrides);
   check_use(config.model, use_of(config.model), options.tgt_len, options.config);
   const MemoryKind kind = config.model.memory.kind;
@@ -412,6 +422,7 @@ struct GemmOptions : BenchOptions {
 };
 
 void run_gemm(const GemmOptions& options) {
+  const CleanInterrupt clean(kInterrupted);
   std::vector<kernels::ProductShape> parsed;
   parsed.reserve(options.shapes.size());
   for (const std::string& text : options.shapes) parsed.push_back(parse_gemm(text));

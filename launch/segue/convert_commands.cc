@@ -1,6 +1,7 @@
 // segue import, segue export
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/directory_content.h"
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
@@ -152,6 +154,15 @@ void run_import(const ImportOptions& options) {
   if (path_exists(options.output))
     throw CheckpointError("{}: exists already, and holds {}; name another --output", options.output,
                           describe_content(options.output));
+  const std::vector<DirectoryKind> kinds = kinds_in(options.model);
+  const auto whole = whole_of_file(options.model);
+  if ((whole && whole->kind == "a checkpoint") || std::ranges::count(kinds, DirectoryKind::kRun) > 0 ||
+      std::ranges::count(kinds, DirectoryKind::kCheckpoint) > 0)
+    throw UsageError("--model {}: expected weights of another program, found {}; it needs no import", options.model,
+                     describe_path(options.model));
+  if (options.from != WeightFormat::kHuggingFace && kind_of_file(options.args) == DocumentKind::kTransformersConfig)
+    throw UsageError("--args {}: expected the arguments of {}, found {}; give --from huggingface", options.args,
+                     name_of_choice(options.from), describe_path(options.args));
   const CleanInterrupt clean;
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(options);
   ImportedModel imported = import_model(options.from, options.model, options.args);

@@ -173,6 +173,29 @@ Checkpoint checkpoint_of(const EvaluationSettings& settings, Job& job, Logger& l
   return *open_together(std::move(chosen), job, logger);
 }
 
+// What an evaluation is made of.
+struct EvaluationInput {
+  const Checkpoint& checkpoint;
+  const Dataset& dataset;
+  const EvaluationJob& evaluation;
+};
+
+// What is evaluated where nobody said it, and what a person may not have meant. It comes once nothing is refused.
+void tell_of_input(const EvaluationSettings& given, const EvaluationSettings& settings, const EvaluationInput& input,
+                   Logger& logger) {
+  if (given.data.empty()) {
+    tell_of_training_data(input.checkpoint, input.dataset, logger);
+  } else {
+    warn_of_learned_text(input.checkpoint, input.dataset, settings.split, logger);
+  }
+  warn_of_unknown(input.dataset, settings.split, logger);
+  if (input.evaluation.documents() == 1)
+    logger.warn(
+        "{}: split {} is one document: {} stands only at its end, and divides nothing; name another text, or none",
+        settings.called("document_boundary"), settings.split, describe_json(Json(settings.document_boundary)));
+  for (const std::string& complaint : input.evaluation.complaints_of_lengths()) logger.warn("{}", complaint);
+}
+
 void eval_as_rank(const EvalOptions& options, Job& job) try {
   const bool quiet = options.quiet;
   const EvaluationSettings& given = options.settings;
@@ -186,29 +209,7 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
   const Dataset dataset(settings.data);
   check_dataset(job, dataset, settings.split);
   check_tokenizer(checkpoint, dataset);
-  if (job.is_first()) {
-    if (given.data.empty()) {
-      logger->info("data: {}, which the model was trained on", settings.data);
-      warn_of_other_tokens(checkpoint, dataset, *logger);
-    } else {
-      warn_of_learned_text(checkpoint, dataset, settings.split, *logger);
-    }
-    warn_of_unknown(dataset, settings.split, *logger);
-  }
   EvaluationJob evaluation(settings, checkpoint, dataset, queue, job);
-
-  if (job.is_first() && evaluation.documents() == 1)
-    logger->warn(
-        "{}: split {} is one document: {} stands only at its end, and divides nothing; name another text, or none",
-        settings.called("document_boundary"), settings.split, describe_json(Json(settings.document_boundary)));
-
-  if (const auto unfilled = evaluation.unfilled_memory(); job.is_first() && unfilled)
-    logger->warn(
-        "split {}: the longest of {} streams has {} tokens, no more than the memory of {}, which never fills: lower "
-        "{}{}",
-        settings.split, settings.batch_size, unfilled->stream, unfilled->mem_len, settings.called("batch_size"),
-        settings.max_tokens > 0 ? " or raise " + settings.called("max_tokens") : "");
-
   const std::filesystem::path output = output_of(settings, checkpoint.directory());
   const bool is_named = !given.name.empty() || !given.output.empty();
   if (job.is_first() && is_named && !options.force)
@@ -217,6 +218,7 @@ void eval_as_rank(const EvalOptions& options, Job& job) try {
                                .dataset = dataset.identity(settings.split)});
   std::optional<ResultFiles> files;
   if (job.is_first()) files.emplace(given, output, *logger);
+  if (job.is_first()) tell_of_input(given, settings, {checkpoint, dataset, evaluation}, *logger);
   job.barrier();  // some ranks have read more than others
   starting.reset();
   Progress progress("eval", evaluation.scored_tokens(), "k tokens", 1e3, quiet || !job.is_first());

@@ -13,9 +13,11 @@
 #include <functional>
 #include <utility>
 
+#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "distributed/launched_tasks.h"
 #include "launch/segue/usage_error.h"
 
 namespace segue {
@@ -36,6 +38,23 @@ std::string name_of_flag(std::string_view key, const FieldInfo& info) {
 
 // What has a name, which cannot be empty.
 constexpr std::array kNamed{"FILE"sv, "FILE.svg"sv, "DIR"sv, "PATH"sv, "NAME"sv, "KIND|FILE"sv};
+
+// "huggingface" of "hf": the only one that begins alike and has these letters in their order.
+std::string_view abbreviated(std::string_view word, Words names) {
+  const auto has_letters = [word](std::string_view name) {
+    size_t at = 0;
+    for (const char letter : name)
+      if (at < word.size() && letter == word[at]) ++at;
+    return at == word.size() && name.front() == word.front();
+  };
+  if (word.size() < 2 || std::ranges::count_if(names, has_letters) != 1) return {};
+  return *std::ranges::find_if(names, has_letters);
+}
+
+std::string_view meant_choice(std::string_view word, Words names) {
+  const std::string_view near = nearest_word(word, {names.begin(), names.end()});
+  return near.empty() ? abbreviated(word, names) : near;
+}
 
 // Reads the keys for which `given` has words.
 class FlagReader : public JsonFields {
@@ -66,14 +85,16 @@ class FlagReader : public JsonFields {
   void visit_text(std::string& value) override {
     if (is_kept()) return;
     // A variable of a script that is not set, mostly.
-    if (word().empty() && std::ranges::find(kNamed, names_) != kNamed.end()) fail(names_);
+    const bool names_something = std::ranges::find(kNamed, names_) != kNamed.end();
+    if (word().empty() && names_something) fail(names_);
+    // A shell replaces it at the beginning of a word alone, and not in --output=~/data.
+    if (names_something && word().starts_with("~/")) fail(names_, hint_at_missing(word()));
     value = word();
   }
   void visit_choice(size_t& index, Words names) override {
     const auto at = std::find(names.begin(), names.end(), word());
     if (at == names.end())
-      fail(fmt::format("one of {}", fmt::join(names, ", ")),
-           did_you_mean(nearest_word(word(), {names.begin(), names.end()})));
+      fail(fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(meant_choice(word(), names)));
     index = static_cast<size_t>(at - names.begin());
   }
   int64_t visit_list(int64_t size) override {
@@ -215,6 +236,16 @@ class FlagMaker : public JsonFields {
 
 }  // namespace
 
+namespace {
+
+// Whether it may be one of several processes of a job.
+bool takes_ranks(const CLI::App& command) {
+  constexpr std::array kOfRanks{"train"sv, "eval"sv, "exchange"sv};
+  return std::ranges::find(kOfRanks, command.get_name()) != kOfRanks.end();
+}
+
+}  // namespace
+
 CLI::App& add_described_command(CLI::App& app, const std::string& name, const std::string& purpose,
                                 const std::string& examples, const Describe& prototype,
                                 std::function<void(const CLI::App& command)> run) {
@@ -222,7 +253,10 @@ CLI::App& add_described_command(CLI::App& app, const std::string& name, const st
   command->footer(examples);
   FlagMaker maker(*command, prototype);
   prototype(maker);
-  command->callback([command, run = std::move(run)] { run(*command); });
+  command->callback([command, run = std::move(run)] {
+    if (!takes_ranks(*command)) check_one_process(command->get_name());
+    run(*command);
+  });
   return *command;
 }
 

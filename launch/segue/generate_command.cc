@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,7 +99,9 @@ SourcedText read_text(const std::string& path, std::string_view flag, const Gene
                       const TextModel& model, Logger& logger) {
   if (path != kStandardInput && !path_exists(path))
     throw FileError("{}: there is no such file; {} takes a file, or - for standard input{}", path, flag,
-                    flag == "--prompt-file" ? "; --prompt takes a text itself" : "");
+                    !hint_at_missing(path).empty() ? hint_at_missing(path)
+                    : flag == "--prompt-file"      ? "; --prompt takes a text itself"
+                                                   : "");
   FileText file =
       read_text_file(path, {.as_is = options.as_is,
                             .as_is_flag = "--as-is",
@@ -171,10 +174,21 @@ void say_speed(const GenerateOptions& options, const std::string& line) {
   if (!options.quiet) static_cast<void>(std::fprintf(stderr, "%s\n", line.c_str()));
 }
 
+// Words of a prompt that the vocabulary does not have; all of them are the same to the model.
+void warn_of_unknown(const SourcedText& prompt, std::span<const int32_t> tokens, const TextModel& model,
+                     Logger& logger) {
+  const auto unknown = static_cast<int32_t>(model.tokenizer().info().unknown_token);
+  const auto count = unknown < 0 ? 0 : std::ranges::count(tokens, unknown);
+  if (count > 0)
+    logger.warn("{}: {} of {} {} not in the vocabulary: the model reads an unknown word in their place", prompt.source,
+                human_count(count), counted(std::ssize(tokens), "token"), count == 1 ? "is" : "are");
+}
+
 void generate(const GenerateOptions& options, TextModel& model, Logger& logger) {
   const int64_t count = options.generation.samples;
   const SourcedText prompt = read_prompt(options, model, logger);
   const std::vector<int32_t> tokens = model.encode(prompt);
+  warn_of_unknown(prompt, tokens, model, logger);
   Generator generator = model.make_generator(count);
   logger.info("{}", generator.bytes().text(model.device(), name_of_memory(model.config(), true)));
   const Stopwatch reading;
@@ -242,6 +256,7 @@ void score(const GenerateOptions& options, TextModel& model, Logger& logger) {
     throw DataError("{}: expected text of at least one token, found none", context.source);
   const SourcedText text = read_text(options.score, "--score", options, model, logger);
   const TextTokens read = model.read(context, text);
+  warn_of_unknown(context, std::span(read.tokens).first(static_cast<size_t>(read.begin)), model, logger);
   const Stopwatch reading;
   Progress progress("score", std::ssize(read.tokens), "k tokens", 1e3, options.quiet);
   const std::vector<float> losses = model.losses(read, [&](int64_t count) { progress.advance_to(count); });

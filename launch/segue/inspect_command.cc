@@ -280,7 +280,8 @@ void check_is_config(const std::string& path) {
   const std::string beginning = beginning_of(path);
   refuse_git_lfs_pointer(beginning, path);
   const size_t first = beginning.find_first_not_of(" \t\r\n");
-  const bool is_object = first != std::string::npos && beginning[first] == '{';
+  const bool is_object =
+      first != std::string::npos && beginning[first] == '{' && beginning.find('\0') == std::string::npos;
   const DocumentKind kind = is_object ? kind_of_file(path) : DocumentKind::kUnknown;
   if (!is_object || (kind != DocumentKind::kTrainingConfig && kind != DocumentKind::kUnknown))
     throw ConfigError("{}: expected a dataset, a run, a checkpoint or a training config, found {}", path,

@@ -57,6 +57,8 @@ int run(int argc, char** argv) {
   segue::add_reference_command(app);
   segue::add_completion_command(app);
   segue::add_help_command(app);
+  const std::string forgotten = segue::forgotten_value(app, {argv + 1, argv + argc});
+  if (!forgotten.empty()) throw segue::UsageError("{}; see --help", forgotten);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -87,6 +89,7 @@ int run_and_print(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    segue::drop_wrong_threads();
     segue::wait_briefly(argv);
     segue::choose_threads();
     return segue::with_typed_errors([=] { return run_and_print(argc, argv); });

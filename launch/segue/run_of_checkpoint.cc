@@ -80,14 +80,30 @@ std::string data_of(const Checkpoint& checkpoint) {
                    config->data.path, directory);
 }
 
-void warn_of_other_tokens(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger) {
+namespace {
+
+// The split that a checkpoint was trained on, where this dataset is at the path of the one it is from and has other
+// tokens now, or no such split; "" where they are the same, or nothing tells.
+std::string changed_split(const Checkpoint& checkpoint, const Dataset& dataset) {
   const std::optional<Config> config = config_of(checkpoint);
-  if (!config || !checkpoint.contains(kStateFile) || !dataset.has_split(config->data.train_split)) return;
+  if (!config || !checkpoint.contains(kStateFile)) return {};
+  const std::string& split = config->data.train_split;
+  if (!dataset.has_split(split)) return split;
   const std::string before = read_training_state(checkpoint).dataset;
-  const std::string now = dataset.identity(config->data.train_split);
-  if (before == now || !before.starts_with(kByTokens) || !now.starts_with(kByTokens)) return;
-  logger.warn("{}: split {} has other tokens than {} was trained on: expected {}, found {}",
-              dataset.directory().string(), config->data.train_split, checkpoint.directory().string(), before, now);
+  const std::string now = dataset.identity(split);
+  return before == now || !before.starts_with(kByTokens) || !now.starts_with(kByTokens) ? "" : split;
+}
+
+}  // namespace
+
+void tell_of_training_data(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger) {
+  const std::string directory = dataset.directory().string();
+  const std::string changed = changed_split(checkpoint, dataset);
+  if (changed.empty()) return logger.info("data: {}, which the model was trained on", directory);
+  logger.warn(
+      "data: {} was made anew since the model was trained on it: split {} has other tokens than then; name the old "
+      "dataset with --data, or take this as the loss of another text",
+      directory, changed);
 }
 
 void warn_of_learned_text(const Checkpoint& checkpoint, const Dataset& dataset, const std::string& split,

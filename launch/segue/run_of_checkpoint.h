@@ -23,8 +23,8 @@ std::optional<MadeBy> made_by_of(const Checkpoint& checkpoint);
 // The path of the dataset that it was trained on. Throws UsageError where it does not tell one that is there.
 std::string data_of(const Checkpoint& checkpoint);
 
-// When the dataset at that path is no longer the one that it was trained on.
-void warn_of_other_tokens(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger);
+// That the dataset at that path is the one that it was trained on; a warning where it no longer is.
+void tell_of_training_data(const Checkpoint& checkpoint, const Dataset& dataset, Logger& logger);
 
 // When a split of the dataset holds text that the checkpoint was trained on, since its sources were cut elsewhere.
 void warn_of_learned_text(const Checkpoint& checkpoint, const Dataset& dataset, const std::string& split,

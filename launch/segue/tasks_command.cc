@@ -1,6 +1,7 @@
 // segue tasks
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -107,7 +108,9 @@ void run_tasks(const TasksOptions& given) {
   TasksOptions options = given;
   const TaskSpec spec = load_task_spec(options.spec, options.overrides);
   if (options.print > 0) return print_examples(spec, options);
-  if (options.output.empty()) throw UsageError("--output or --print: expected one of them");
+  if (options.output.empty())
+    throw UsageError("tasks: expected --output or --print, as in: segue tasks {} --output data/{}",
+                     shell_word(options.spec), shell_word(std::filesystem::path(options.spec).stem().string()));
   options.command = command_line(options);
   const CleanInterrupt clean;
   write_task_dataset(spec, options.spec, options, *make_logger(options.quiet));

@@ -153,24 +153,28 @@ bool is_over(const Checkpoint& checkpoint, const Config& config) {
   return checkpoint.step() >= config.training.max_step;
 }
 
-void check_differences(const Config& config, const Checkpoint& checkpoint, const Job& job, Logger& logger) {
-  const std::string source = (checkpoint.directory() / kConfigFile).string();
-  const Config before = parse_config(checkpoint.text(kConfigFile), source);
-  const std::vector<std::string> differences = diff_configs(before, config);
-  for (const std::string& difference : differences) {
-    if (is_fixed(difference)) {
+Config saved_config(const Checkpoint& checkpoint) {
+  return parse_config(checkpoint.text(kConfigFile), (checkpoint.directory() / kConfigFile).string());
+}
+
+void check_differences(const Config& config, const Checkpoint& checkpoint) {
+  for (const std::string& difference : diff_configs(saved_config(checkpoint), config))
+    if (is_fixed(difference))
       throw ConfigError("{}: cannot resume with {}; start a new run with training.init_from",
                         checkpoint.directory().string(), difference);
-    }
-    if (!job.is_first()) continue;
+}
+
+void tell_differences(const Config& config, const Checkpoint& checkpoint, Logger& logger) {
+  const Config before = saved_config(checkpoint);
+  const std::vector<std::string> differences = diff_configs(before, config);
+  for (const std::string& difference : differences) {
     if (is_over(checkpoint, config)) {
       logger.warn("training has ended at step {}: {} changes no weights", checkpoint.step(), difference);
     } else {
       logger.warn("resumed with {}", difference);
     }
   }
-  if (job.is_first() && std::ranges::any_of(differences, is_of_learning_rate))
-    tell_learning_rate(before, config, checkpoint, logger);
+  if (std::ranges::any_of(differences, is_of_learning_rate)) tell_learning_rate(before, config, checkpoint, logger);
 }
 
 // The first rank's choice, opened by all.
@@ -182,6 +186,8 @@ std::optional<Checkpoint> checkpoint_to_resume(const RunDirectory& run, Job& job
       logger.warn("{}; the next best evaluation makes it anew", complaint);
   }
   for (const std::string& complaint : found.complaints) logger.warn("{}", complaint);
+  if (!found.checkpoint && found.newer > 0)
+    throw CheckpointError("{}: a newer Segue has saved its checkpoints: resume it with that one", run.path().string());
   if (!found.checkpoint && !found.complaints.empty())
     throw CheckpointError("{}: no checkpoint of its {} is intact; to start at the beginning, name another --run",
                           run.path().string(), found.complaints.size());
@@ -240,9 +246,10 @@ Origin find_origin(const TrainOptions& options, const Config& config, const Data
   Origin origin;
   if (options.resume) origin.resumed = checkpoint_to_resume(run, job, logger);
   if (origin.resumed) {
-    check_differences(config, *origin.resumed, job, logger);
+    check_differences(config, *origin.resumed);
     check_tokenizer(*origin.resumed, dataset);
     check_resumable(*origin.resumed, config, dataset);
+    if (job.is_first()) tell_differences(config, *origin.resumed, logger);  // once nothing is refused
     return origin;
   }
   origin.weights = checkpoint_to_start_from(config, job, logger);

@@ -9,8 +9,10 @@
 #include <cctype>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_paths.h"
 #include "base/text.h"
@@ -153,16 +155,22 @@ std::string typed(const CLI::App& command) {
 // "a spec", "files"
 std::string one_or_more(const std::string& name) { return name.ends_with('s') ? name : "a " + name; }
 
-// What is missing, with all that there is already; empty where that is a command.
-std::string describe_missing(const CLI::App& command) {
+// What is missing, with all that there is already, and in its place a word that belongs nowhere; empty where that is a
+// command.
+std::string describe_missing(const CLI::App& command, const std::string* stray = nullptr) {
+  std::string missing;
+  std::string example;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ",
+                           option->nonpositional() ? option->get_name() : one_or_more(option->get_name()));
     const std::string value = option->get_type_name();
-    const bool has_flag = option->nonpositional();
-    const std::string name = has_flag ? fmt::format("{} {}", option->get_name(), value) : value;
-    return fmt::format("{}: expected {}, as in: {} {}", command.get_name(),
-                       has_flag ? option->get_name() : one_or_more(option->get_name()), typed(command), name);
+    const bool is_path = value == "FILE" || value == "PATH" || value == "DIR";
+    const std::string filled = is_path && stray != nullptr ? shell_word(*std::exchange(stray, nullptr)) : value;
+    example += option->nonpositional() ? fmt::format(" {} {}", option->get_name(), filled) : " " + filled;
   }
+  if (!missing.empty())
+    return fmt::format("{}: expected {}, as in: {}{}", command.get_name(), missing, typed(command), example);
   const std::vector<std::string> commands = names_of(commands_of(command));
   if (commands.empty()) return {};
   return fmt::format("{}expected a command, one of {}, as in: {} {}",
@@ -184,10 +192,16 @@ std::string with_quotes(const CLI::App& command, const std::vector<std::string>&
   };
   const auto equals = std::find(begin, end, "=");
   const std::string flag = begin == typed_words.begin() ? "" : *std::prev(begin);
-  if (flag == "--set" || (equals != begin && equals != end && std::next(equals) != end)) {
-    const std::string pair = flag == "--set" ? joined(begin, end, "") : *std::prev(equals) + "=" + *std::next(equals);
-    return fmt::format("; expected KEY=VALUE without spaces, as in: --set {}", shell_word(pair));
+  const bool is_value = std::next(begin) != end && !path_exists(stray) && !stray.ends_with(".json");
+  if (flag == "--set" && is_value) {
+    const bool has_space_at_equals = begin->ends_with('=') || std::next(begin)->starts_with('=');
+    if (has_space_at_equals)
+      return fmt::format("; expected KEY=VALUE without spaces, as in: --set {}", shell_word(joined(begin, end, "")));
+    return fmt::format("; put quotes around a value with spaces, as in: --set {}", shell_word(joined(begin, end, " ")));
   }
+  if (flag != "--set" && equals != begin && equals != end && std::next(equals) != end)
+    return fmt::format("; expected KEY=VALUE without spaces, as in: --set {}",
+                       shell_word(*std::prev(equals) + "=" + *std::next(equals)));
   const CLI::Option* option = flag.empty() ? nullptr : command.get_option_no_throw(flag);
   if (option != nullptr && option->get_type_name() == "TEXT" && at != begin)
     return fmt::format("; put quotes around a value with spaces, as in: {} {}", flag,
@@ -197,6 +211,29 @@ std::string with_quotes(const CLI::App& command, const std::vector<std::string>&
     if (path_exists(name)) return did_you_mean(shell_word(name));
   }
   return {};
+}
+
+bool is_path_of_run(const std::string& path) {
+  const std::vector<DirectoryKind> kinds = kinds_in(path);
+  return std::ranges::find(kinds, DirectoryKind::kRun) != kinds.end();
+}
+
+// The one argument without a flag that a command takes, and its name; nothing where it takes more or none was given.
+struct TakenArgument {
+  std::string name;
+  std::string word;
+};
+std::optional<TakenArgument> taken_argument(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional() && option->get_items_expected_max() == 1 && option->count() == 1)
+      return TakenArgument{.name = option->nonpositional() ? option->get_name() : option->get_name(true),
+                           .word = option->results().front()};
+  return std::nullopt;
+}
+
+// "--resume=runs/book" names the run where nothing is expected.
+std::string hint_at_resume(const std::string& what) {
+  return what.starts_with("--resume: expected nothing") ? "; a run is named by --run DIR --resume" : "";
 }
 
 // Explains unexpected words: the first where a command was expected, otherwise the first flag, since the words beside
@@ -212,12 +249,40 @@ std::string describe_unknown(const CLI::App* app, const std::vector<std::string>
   const std::string stray = stray_override(*command, words);
   if (!stray.empty()) return place + stray;
   const std::string quoted = with_quotes(*command, typed_words, words.front());
-  const std::string missing = quoted.empty() ? describe_missing(*command) : "";
+  const std::string missing = quoted.empty() ? describe_missing(*command, &words.front()) : "";
   if (!missing.empty()) return fmt::format("{}; found only \"{}\"", missing, words.front());
+  if (quoted.empty() && command->get_name() == "train" && is_path_of_run(words.front()))
+    return fmt::format("{}expected --run before a run, as in: --run {} --resume", place, shell_word(words.front()));
+  const std::optional<TakenArgument> taken = taken_argument(*command);
+  if (quoted.empty() && taken)
+    return fmt::format("{}expected one {}, found \"{}\" and \"{}\"", place, taken->name, taken->word, words.front());
   return fmt::format("{}expected no argument \"{}\"{}", place, words.front(), quoted);
 }
 
 }  // namespace
+
+std::string forgotten_value(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  auto word = words.begin();
+  for (; word != words.end(); ++word) {
+    const std::vector<const CLI::App*> inner = commands_of(*command);
+    const auto named = std::ranges::find(inner, *word, [](const CLI::App* each) { return each->get_name(); });
+    if (named == inner.end()) break;
+    command = *named;
+  }
+  for (; word != words.end() && std::next(word) != words.end() && *word != "--"; ++word) {
+    const CLI::Option* option = is_flag(*word) ? command->get_option_no_throw(*word) : nullptr;
+    const std::string& next = *std::next(word);
+    if (option == nullptr || option->get_expected_min() == 0 || !is_flag(next)) continue;
+    const std::string type = option->get_type_name();
+    const std::string place = fmt::format("{}: {}: expected {} after it, found", command->get_name(), *word, type);
+    if (command->get_option_no_throw(next.substr(0, next.find('='))) != nullptr)
+      return fmt::format("{} the flag {}", place, next.substr(0, next.find('=')));
+    if (type.starts_with("FILE") || type == "DIR" || type == "PATH")
+      return fmt::format("{} {}; a name that begins with - is written ./{}", place, next, next);
+  }
+  return {};
+}
 
 std::string stray_override(const CLI::App& command, std::vector<std::string> words) {
   if (command.get_option_no_throw("--set") == nullptr) return {};
@@ -247,7 +312,7 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error, const std:
   if (is_missing && what.empty()) what = describe_missing(*innermost(app));
   if (is(CLI::ExitCodes::ArgumentMismatch)) what = describe_count(*innermost(app), error.what());
   if (is(CLI::ExitCodes::ExcludesError) || is(CLI::ExitCodes::RequiresError)) what = describe_pair(error.what());
-  if (what.empty()) what = error.what();
+  if (what.empty()) what = error.what() + hint_at_resume(error.what());
   return "segue: " + visible_line(what) + "; see --help\n";
 }
 

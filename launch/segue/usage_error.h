@@ -18,4 +18,9 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error, const std:
 // empty: there is none, or no --set.
 std::string stray_override(const CLI::App& command, std::vector<std::string> words = {});
 
+// A flag whose value was forgotten, so that the next flag would be taken for it, or the "-x" that could be meant as a
+// name: "prepare: --output: expected DIR after it, found the flag --force". Empty where there is none. Words are those
+// behind the program's name.
+std::string forgotten_value(const CLI::App& app, const std::vector<std::string>& words);
+
 }  // namespace segue

@@ -98,7 +98,7 @@ TEST(JsonFields, NamesTheNearestKeyOfAnUnknownOne) {
 
 TEST(JsonFields, NamesWhatWasExpectedAndFound) {
   EXPECT_EQ(error_of("[1, 2]"), "f: the document: expected an object, found a list of 2");
-  EXPECT_EQ(error_of(R"({"name": 1})"), "f: name: expected a string, found 1");
+  EXPECT_EQ(error_of(R"({"name": 1})"), "f: name: expected a string, found 1; in double quotes it is one: \"1\"");
   EXPECT_EQ(error_of(R"({"name": "n", "model": 1})"), "f: model: expected an object, found 1");
   EXPECT_EQ(error_of(R"({"name": "n", "model": {"mem_len": 1.5}})"),
             "f: model.mem_len: expected an integer >= 0 and <= 100, found 1.5");
@@ -110,7 +110,8 @@ TEST(JsonFields, NamesWhatWasExpectedAndFound) {
             "f: model.rate: expected a number >= 0 and < 1, found 1");
   EXPECT_EQ(error_of(R"({"name": "n", "model": {"rate": null}})"),
             "f: model.rate: expected a number >= 0 and < 1, found null");
-  EXPECT_EQ(error_of(R"({"name": "n", "model": {"same": 0}})"), "f: model.same: expected true or false, found 0");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"same": 0}})"),
+            "f: model.same: expected true or false, found 0; write false");
   EXPECT_EQ(error_of(R"({"name": "n", "model": {"colour": "gren"}})"),
             "f: model.colour: expected one of \"red\", \"green\", found \"gren\"; did you mean \"green\"?");
   EXPECT_EQ(error_of(R"({"name": "n", "model": {"colour": 1}})"),

@@ -22,16 +22,42 @@ TEST(JsonText, SyntaxErrorsNameLineAndColumn) {
   EXPECT_EQ(parsing_error_of(""),
             "f: line 1, column 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
             "literal");
-  EXPECT_TRUE(
-      parsing_error_of("{\n  \"a\": 1,\n  \"b\" 2\n}").starts_with("f: line 3, column 7: syntax error while parsing"));
-  EXPECT_TRUE(parsing_error_of("{\"a\": nan}").starts_with("f: line 1, column 8: syntax error while parsing value"));
-  EXPECT_TRUE(parsing_error_of("{} {}").starts_with("f: line 1, column 4: syntax error"));
-  EXPECT_TRUE(parsing_error_of("{\"a\": 1} // why").starts_with("f: line 1, column 10: syntax error"));
+  EXPECT_TRUE(parsing_error_of("{\n  \"a\": 1e,\n  \"b\": 2\n}")
+                  .starts_with("f: line 2, column 10: syntax error while parsing"));
+  EXPECT_EQ(parsing_error_of("{} {}"), "f: line 1, column 4: expected nothing behind the end of the document");
+}
+
+TEST(JsonText, MistakesThatPeopleMakeAreTold) {
+  const auto mistake = [](std::string_view text) {
+    const std::string error = parsing_error_of(text);
+    return error.substr(std::min(error.size(), error.find(": ", error.find("column")) + 2));
+  };
+  EXPECT_EQ(parsing_error_of("{\n \"a\": 1,\n}"), "f: line 3, column 1: expected no comma before }: leave it out");
+  EXPECT_EQ(mistake("[1, 2,]"), "expected no comma before ]: leave it out");
+  for (const char* text : {"{\"a\": 1} // why", "{ // why\n}", "{\"a\": 1, # why\n}", "[1, /* why */ 2]"})
+    EXPECT_EQ(mistake(text), "JSON has no comments: leave it out") << text;
+  EXPECT_EQ(mistake("{'a': 1}"), "expected double quotes, found a single one");
+  EXPECT_EQ(mistake("{\u201ca\u201d: 1}"), "expected straight double quotes, found curly ones");
+  EXPECT_EQ(mistake("{\"a\": True}"), "expected true, found True");
+  EXPECT_EQ(mistake("[None]"), "expected null, found None");
+  EXPECT_EQ(mistake("{\"a\": nan}"), "expected a finite number, found nan, which JSON does not have");
+  EXPECT_EQ(mistake("[-Infinity]"), "expected a finite number, found Infinity, which JSON does not have");
+  EXPECT_EQ(mistake("{a: 1}"), "expected a key in double quotes, found a: write \"a\"");
+  EXPECT_EQ(mistake("[adamw]"), "expected a text in double quotes, found adamw: write \"adamw\"");
+  EXPECT_EQ(mistake("{\"a\": 1 \"b\": 2}"), "expected a comma before this value");
+  EXPECT_EQ(mistake("[1 2]"), "expected a comma before this value");
+  EXPECT_EQ(mistake("{\"a\" 2}"), "expected a colon between a key and its value");
+  EXPECT_EQ(mistake("{\"a\" = 2}"), "expected a colon between a key and its value");
+  EXPECT_EQ(mistake("{\"a\": {\"b\": 1}"), "expected } before the text ends: it may be cut off");
+  EXPECT_EQ(mistake("[1, 2}"), "expected ] at the end of a list, found }");
+  EXPECT_EQ(mistake("{\"a\": }"), "expected a value before }, found none");
+  EXPECT_EQ(mistake("[.5]"), "expected a number that begins with a digit or -, as in 0.5");
+  EXPECT_EQ(mistake("[1_000]"), "expected a decimal number of digits alone, found 1_000");
+  EXPECT_EQ(mistake("[01]"), "expected a number without a 0 before it, found 01");
 }
 
 TEST(JsonText, ErrorsInALineNameTheColumnAlone) {
-  EXPECT_TRUE(
-      parsing_error_of("{\"a\": nan}", {.is_line = true}).starts_with("f: column 8: syntax error while parsing"));
+  EXPECT_TRUE(parsing_error_of("{\"a\": nan}", {.is_line = true}).starts_with("f: column 8: expected a finite number"));
   EXPECT_TRUE(parsing_error_of("", {.is_line = true}).starts_with("f: column 1: syntax error while parsing value"));
 }
 

@@ -44,11 +44,14 @@ TEST(DatasetManifestTest, WhatIsWrittenIsRead) {
 }
 
 TEST(DatasetManifestTest, FieldsThatAreWrongByThemselves) {
-  EXPECT_EQ(refusal("\"version\": 1", "\"version\": 2"), "manifest.json: version: expected 1, found 2");
+  EXPECT_EQ(refusal("\"version\": 1", "\"version\": 0"), "manifest.json: version: expected 1, found 0");
+  EXPECT_EQ(refusal("\"version\": 1", "\"version\": 2, \"more\": 3"),
+            "manifest.json: expected version 1 of the format, found 2: a newer Segue wrote it; use that one");
   EXPECT_EQ(refusal("\"segue-dataset\"", "\"other\""),
             "manifest.json: format: expected \"segue-dataset\", found \"other\"");
   EXPECT_EQ(refusal("\"tokens\": 7", "\"tokens\": \"7\""),
-            "manifest.json: splits[0].shards[0].tokens: expected an integer >= 1 and <= 1000000000000000, found \"7\"");
+            "manifest.json: splits[0].shards[0].tokens: expected an integer >= 1 and <= 1000000000000000, found \"7\"; "
+            "write it without quotes: 7");
   EXPECT_EQ(refusal("\"separator\"", "\"seperator\""),
             "manifest.json: seperator: unknown key; did you mean separator?");
   EXPECT_THAT(refusal("\"uint8\"", "\"int8\""),

@@ -73,7 +73,8 @@ TEST_F(DatasetTest, AWholeDatasetVerifiesAndLeavesNothingOpen) {
 
 TEST_F(DatasetTest, AMissingDatasetOrSplit) {
   EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_ / "absent"); }),
-            (directory_ / "absent").string() + ": there is no such dataset");
+            fmt::format("{}: there is no such dataset; beside it: {}", (directory_ / "absent").string(),
+                        (directory_ / "positions").string()));
   make_directories(directory_ / "empty");
   EXPECT_EQ(message_of<DataError>([this] { Dataset dataset(directory_ / "empty"); }),
             (directory_ / "empty").string() + ": not a dataset: manifest.json is missing; found an empty directory");

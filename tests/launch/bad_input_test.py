@@ -4,6 +4,7 @@ Also what may go wrong while all input is right: a signal, a loss that is not fi
 """
 
 import glob
+import gzip
 import math
 import os
 import re
@@ -112,7 +113,7 @@ def test_command_line(program):
             (("eval", "--memlen", 5), "eval: unknown flag --memlen; did you mean --mem-len?"),
             (("eval", "--memlen=5"), "eval: unknown flag --memlen; did you mean --mem-len?"),
             (("generate", "--topp", 5), "generate: unknown flag --topp; did you mean --top-p?"),
-            (("train", "run.json", "other.json"), 'train: expected no argument "other.json"'),
+            (("train", "run.json", "other.json"), 'train: expected one config, found "run.json" and "other.json"'),
             (("generate", "run", "--prompt", "It", "was", "--tokens", 5),
              """generate: expected no argument "was"; put quotes around a value with spaces, as in: --prompt 'It was'"""),
             (("train", "run.json", "--set", "data.path", "=", "x"), "expected KEY=VALUE without spaces, as in: --set data.path=x"),
@@ -220,6 +221,64 @@ def test_checkpoint(program):
             leaves_nothing_at="i1")
 
 
+def test_newer_formats(program):
+    """What a newer program wrote is not called damaged."""
+    program.run("train", config(program), "--run", "newer", "--quiet")
+    for manifest in (*glob.glob(program.path("newer", "checkpoints", "step-*", "manifest.json")), os.path.join(copy(program, "text", "newer-text"), "manifest.json")):
+        with open(manifest) as file:
+            content = file.read()
+        with open(manifest, "w") as file:
+            file.write(content.replace('"version": 1', '"version": 9, "another": 3', 1))
+    says = "expected version 1 of the format, found 9: a newer Segue wrote it; use that one"
+    refused(program, CHECKPOINT, "eval", "newer", says=["manifest.json: " + says])
+    refused(program, CHECKPOINT, "train", "--run", "newer", "--resume", says=["a newer Segue has saved its checkpoints: resume it with that one"])
+    refused(program, DATA, "train", config(program), "--set", "data.path=newer-text", "--run", "r3", says=["newer-text/manifest.json: " + says])
+
+
+def test_places_of_outputs(program):
+    """The path that was typed and what stands in its way, instead of files in the making."""
+    file = config(program)
+    program.write("note.txt", "mine")
+    os.makedirs(program.path("my data"), exist_ok=True)
+    program.write("my data/notes.txt", "mine")
+    for place, says in (("note.txt", "--run note.txt: expected a directory, found a file; name another"),
+                        ("note.txt/x", "--run note.txt/x: expected a directory at note.txt, found a file; name another"),
+                        ("my data", "my data: exists and is not a run: it holds other files, such as notes.txt; name another --run")):
+        refused(program, USAGE, "train", file, "--run", place, says=[says])
+        refused(program, USAGE, "train", file, "--run", place, "--dry-run", says=[says])
+    check(os.listdir(program.path("my data")) == ["notes.txt"], "a run among the files of others")
+    refused(program, USAGE, "prepare", "text.txt", "--output", "note.txt/x", says=["--output note.txt/x: expected a directory at note.txt"])
+    refused(program, USAGE, "prepare", "text.txt", "--output", "note.txt", says=["--output note.txt: expected a directory, found a file"])
+    os.makedirs(program.path("logged"), exist_ok=True)
+    program.write("logged/train.log", "what a shell writes there")
+    program.write("logged/tee.txt", "")
+    program.run("train", file, "--run", "logged", "--quiet")
+    for command in (("report", "logged", "--output", "nodir/x"), ("generate", "logged", "--prompt", "a", "--json", "nodir/x"),
+                    ("export", "logged", "--output", "nodir/x"), ("inspect", file, "--mask", "nodir/x.svg")):
+        refused(program, FILE, *command, leaves_nothing_at="nodir",
+                says=["nodir/x", ": cannot write there: nodir does not exist; make that directory, or name another file"])
+    refused(program, FILE, "report", "logged", "--output", "note.txt/x", says=["note.txt/x: cannot write there: note.txt is no directory"])
+
+
+def test_configs_of_other_programs(program):
+    program.write("hf.json", '{"architectures": ["TransfoXLLMHeadModel"], "model_type": "transfo-xl", "n_layer": 2}')
+    program.write("words.txt", "Once upon a time there was a text")
+    refused(program, USAGE, "import", "--model", "words.txt", "--args", "hf.json", "--output", "i2", leaves_nothing_at="i2",
+            says=["--args hf.json: expected the arguments of transformer-xl, found the config of a model of Hugging Face's", "give --from huggingface"])
+    program.write("theirs.json", '{"n_token": 9, "n_layer": 1, "n_head": 1, "d_model": 8, "d_head": 8, "d_inner": 8, "tgt_len": 4, "mem_len": 4}')
+    refused(program, CHECKPOINT, "import", "--model", "words.txt", "--args", "theirs.json", "--output", "i2", leaves_nothing_at="i2",
+            says=["words.txt: expected a safetensors file, found text"])
+    refused(program, USAGE, "import", "--model", "newer", "--args", "theirs.json", "--output", "i2", says=["found a run", "it needs no import"])
+
+
+def test_warnings_come_after_errors(program):
+    file = config(program, model={"mem_len": 8})
+    program.run("train", file, "--run", "warned", "--quiet")
+    program.run("prepare", "--tokenizer", "word", "--train", "text.txt", "--valid", "text.txt", "--output", "worded")
+    _, errors = program.run("train", file, "--run", "warned", "--resume", "--set", "data.path=worded", expect=DATA)
+    check(" W " not in errors, errors)
+
+
 def test_position_table(program):
     file = config(program, "shaw.json", model={"position": {"kind": "shaw"}}, max_step=1)
     program.run("train", file, "--run", "shaw")
@@ -301,9 +360,13 @@ def test_files_of_other_commands(program):
         refused(program, code, *command, "text", says=["text: expected", "found a dataset, which"])
     refused(program, CHECKPOINT, "generate", "--checkpoint", "theirs", "--prompt", "a", says=[names[theirs]])
     others = {"book.txt": "text, which segue prepare reads", "some.h5": "an HDF5 file; it is cut off: 8 bytes of at least ", "cut.h5": "an HDF5 file; it is cut off: 99 bytes of ",
-              "cut.safetensors": "weights (safetensors), which segue import reads; it is cut off: ", "empty.json": "an empty file",
+              "cut.safetensors": "weights of a checkpoint, without the rest of it; it is cut off: ",
+              "seen.png": "a picture", "wide.json": "UTF-16 text: iconv -f UTF-16 -t UTF-8", "wide_le.json": "UTF-16 text: iconv -f UTF-16LE",
+              "packed.json": "a file compressed by gzip: decompress it first", "empty.json": "an empty file",
               "none": "an empty directory", "bytes": "a file of another format"}
-    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("bytes", bytes(range(99)))):
+    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("bytes", bytes(range(99))), ("seen.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+                          ("wide.json", '{"model": {}}'.encode("utf-16")), ("wide_le.json", '{"model": {}}'.encode("utf-16-le")),
+                          ("packed.json", gzip.compress(b"{}"))):
         program.write(name, content)
     os.makedirs(program.path("none"), exist_ok=True)
     shutil.copy(program.path("text", "test-00000.h5"), program.path("cut.h5"))
@@ -323,6 +386,16 @@ def test_files_of_other_commands(program):
         if not other.endswith(".h5"):
             refused(program, DATA, "paired-difference", other, other,
                     says=[f"{other}: expected losses, as segue eval --per-token writes them, found {found}"])
+    program.run("train", training, "--run", "held/one", "--set", "training.max_step=2", "--quiet")
+    os.makedirs(program.path("datasets"), exist_ok=True)
+    copy(program, "text", "datasets/a")
+    for command in (("train", training, "--run", "new", "--set", "data.path=datasets"), ("eval", "held/one", "--data", "datasets")):
+        refused(program, DATA, *command, says=["a directory of datasets: datasets/a"])
+    refused(program, DATA, "train", training, "--run", "new", "--set", "data.path=~/a", says=["~ is not read here: write $HOME/a"])
+    refused(program, DATA, "prepare", "text/test-00000.h5", "--output", "d1",
+            says=["expected text or tokens, found a file of a dataset, whose directory is text"])
+    refused(program, DATA, "generate", "held/one", "--score", "text/test-00000.h5",
+            says=["expected text, found a file of a dataset, whose directory is text; segue train (data.path) and segue eval (--data) read that"])
     refused(program, DATA, "prepare", "--input", "none", "--output", "d1",
             says=["none: expected a file, found an empty directory; name files of text"])
     refused(program, DATA, "train", config(program), "--set", "data.path=none", "--run", "new",
@@ -355,7 +428,7 @@ def test_repeated_signal(program):
                              cwd=program.directory, env=program.environment, capture_output=True, text=True)
     check(process.returncode == INTERRUPTED, f"exit {process.returncode}, expected {INTERRUPTED}")
     lines = [line for line in process.stderr.splitlines() if line.startswith("segue: ")]
-    check(lines[0] == "segue: stopping after this step; again to quit without saving" and len(lines) == 2, lines)
+    check(lines[0] == "segue: stopping after this step; again after 2 seconds to quit without saving" and len(lines) == 2, lines)
     check("--resume" in lines[1], lines)
 
 
@@ -407,7 +480,8 @@ def test_full_disk(program):
 def main():
     program = Program()
     program.prepare_text("text", 4000, seed=2)
-    for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_output, test_position_table,
+    for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_newer_formats, test_places_of_outputs,
+                 test_configs_of_other_programs, test_warnings_come_after_errors, test_output, test_position_table,
                  test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_full_disk):
         test(program)
 

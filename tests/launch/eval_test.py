@@ -143,7 +143,7 @@ def test_effective_context(program):
     check(output.splitlines()[1].split()[0] == "tiny", output)
     evaluate(program, *given("--split", "valid", "--per-token"))
     refused(program, DATA, "effective-context", "--model", "mixed", files[0], "evaluated/losses-mem-24.h5",
-            says=['dataset "tokens:xxh3:', "losses-mem-0.h5"])
+            says=["losses of split valid of text, but ", "losses-mem-0.h5 has those of split test of text"])
     refused(program, USAGE, "effective-context", "--model", "alone", files[0], says=["alone", "two files"])
 
 
@@ -221,7 +221,8 @@ def test_the_data_of_the_run_and_a_name(program):
     refused(program, USAGE, "eval", "--checkpoint", "run", says=["--data", "text, which", "was trained on, is not here"])
     program.run("prepare", "--input", "text.txt", "--split", "0.5,0.1,0.4", "--output", "text")
     _, errors = program.run("eval", "--checkpoint", "run", "--batch-size", 2)
-    check("split train has other tokens than" in errors, errors)
+    check("text was made anew since the model was trained on it: split train has other tokens than then" in errors, errors)
+    check("--data" in errors and "xxh3" not in errors and "which the model was trained on" not in errors, errors)
     shutil.rmtree(program.path("text"))
     os.rename(program.path("moved"), program.path("text"))
     shutil.copytree(program.path("run", "checkpoints", "step-00000030"), program.path("copy"))
@@ -233,9 +234,62 @@ def test_the_data_of_the_run_and_a_name(program):
 def test_streams_shorter_than_the_memory(program):
     """Whose losses with memory would be those without."""
     _, errors = program.run("eval", *given("--mem-len", "0,512", "--batch-size", 8, "--max-tokens", 100))
-    check("no more than the memory of 512, which never fills: lower --batch-size or raise --max-tokens" in errors, errors)
+    check("no more than the memory of 512, which never fills: lower --batch-size and raise --max-tokens\n" in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 64, "--batch-size", 8, "--max-tokens", 100))
+    check("the memory of 64, which never fills: lower --batch-size or raise --max-tokens\n" in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 512, "--batch-size", 8))
+    check("the memory of 512, which never fills: lower --batch-size\n" in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 1000000, "--batch-size", 1))
+    check("the longest of 1 stream has " in errors and "memory of 1,000,000, which never fills: lower --mem-len\n" in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 512, "--batch-size", 1, "--max-tokens", 100))
+    check("memory of 512, which never fills: raise --max-tokens\n" in errors, errors)
     _, errors = program.run("eval", *given("--mem-len", 8))
-    check("never full" not in errors, errors)
+    check("never fills" not in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 8, "--tgt-len", 100000, "--batch-size", 2))
+    check("--tgt-len: 100,000 is more than the longest of 2 streams of split test has (" in errors, errors)
+    _, errors = program.run("eval", *given("--mem-len", 8, "--warm-up", 1000000))
+    check("--warm-up: 1,000,000 is more than split test has to score (" in errors, errors)
+
+
+def test_damage_and_the_best(program):
+    """The newest intact checkpoint is called so, and the best is named only where it is whole."""
+    config = program.config("best.json", data={"path": "text"}, model=TINY_MODEL, evaluation={"interval": 30},
+                            training={"batch_size": 4, "tgt_len": 16, "max_step": 30}, checkpoint={"interval": 15})
+    program.run("train", config, "--run", "hurt", "--quiet")
+    checkpoints = program.path("hurt", "checkpoints")
+    check(os.readlink(os.path.join(checkpoints, "best")) == "step-00000030", "another best")
+    with open(os.path.join(checkpoints, "step-00000030", "weights.safetensors"), "r+b") as file:
+        file.seek(-9, 2)
+        file.write(b"damage")
+    _, errors = program.run("eval", "--checkpoint", "hurt")
+    check("taking the newest intact checkpoint, of step 15\n" in errors and "best" not in errors, errors)
+    weights = "hurt/checkpoints/step-00000015/weights.safetensors"
+    refused(program, CHECKPOINT, "eval", "--checkpoint", weights,
+            says=["found a file of a checkpoint; did you mean hurt/checkpoints/step-00000015?"])
+    refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/config.json", says=["found a file of a run; did you mean hurt?"])
+    refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/checkpoints/step-00000020",
+            says=["found nothing there; in hurt/checkpoints are step-00000015, step-00000030 and best"])
+    refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/step-15", says=["did you mean hurt/checkpoints/step-00000015?"])
+    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "nope", says=["nope: there is no such dataset; did you mean one?"])
+    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "missing", says=["missing: there is no such dataset; beside it: ", "text"])
+    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "text/test-00000.h5", says=["found a file in it; did you mean text?"])
+
+
+def test_results_in_place_of_losses(program):
+    program.run("eval", *given("--mem-len", 8, "--per-token", "--name", "told", "--quiet"))
+    result = "run/evaluations/told/evaluation.json"
+    refused(program, DATA, "paired-difference", result, result,
+            says=["found the result of an evaluation", "its losses: run/evaluations/told/losses-mem-8.h5"])
+    refused(program, DATA, "paired-difference", "run/evaluations/told", result, says=["run/evaluations/told/losses-mem-8.h5"])
+    refused(program, CONFIG, "train", result, says=["expected a training config, found the result of an evaluation"])
+    program.run("eval", *given("--mem-len", 8, "--per-token", "--name", "valid", "--split", "valid", "--quiet"))
+    refused(program, DATA, "paired-difference", "run/evaluations/told/losses-mem-8.h5", "run/evaluations/valid/losses-mem-8.h5",
+            says=["valid/losses-mem-8.h5: losses of split valid of text, but run/evaluations/told/losses-mem-8.h5 has those of split test of text"])
+
+
+def test_errors_come_before_warnings(program):
+    _, errors = program.run("eval", *given("--batch-size", 10000), expect=DATA)
+    check(" W " not in errors, errors)
 
 
 def test_json_alone_is_printed(program):
@@ -386,6 +440,8 @@ def main():
                  test_a_result_that_nobody_named_need_not_be_kept, test_windows, test_documents_begin_with_empty_memory,
                  test_a_position_table_has_an_end,
                  test_an_evaluation_is_replaced_only_by_itself_or_on_demand, test_learned_text_is_told_of,
+                 test_streams_shorter_than_the_memory, test_damage_and_the_best, test_results_in_place_of_losses,
+                 test_errors_come_before_warnings,
                  test_refuses):
         test(program)
 

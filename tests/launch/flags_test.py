@@ -1,5 +1,6 @@
 """Flags come from what options say of themselves: bounds, old names, help, completion, and docs/reference.md."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -37,6 +38,77 @@ def test_bounds(program):
             (("inspect", "none.json", "--vocab-size", 1), "--vocab-size: expected an integer >= 2"),
             (("prepare", "--compress", 10, "--output", "none"), '--compress: expected an integer >= 0 and <= 9, found "10"')):
         refused(program, USAGE, *arguments, says=[says])
+
+
+def test_forgotten_values(program):
+    """A flag is no value of the flag before it, and a name that begins with - is written otherwise."""
+    for arguments, says in (
+            (("train", "s.json", "--set", "--run", "r1"), "train: --set: expected KEY=VALUE after it, found the flag --run"),
+            (("train", "s.json", "--set", "--run=r1"), "train: --set: expected KEY=VALUE after it, found the flag --run"),
+            (("prepare", "a.txt", "--output", "-x"), "prepare: --output: expected DIR after it, found -x; a name that begins with - is written ./-x"),
+            (("prepare", "a.txt", "-o", "-x"), "prepare: -o: expected DIR after it, found -x"),
+            (("train", "s.json", "--run", "-q"), "train: --run: expected DIR after it, found the flag -q"),
+            (("generate", "run", "--prompt", "--tokens", 5), "generate: --prompt: expected TEXT after it, found the flag --tokens"),
+            (("generate", "run", "--prompt", "a", "--json", "-x"), "generate: --json: expected FILE after it, found -x"),
+            (("bench", "step", "s.json", "--json", "-x"), "step: --json: expected FILE after it, found -x"),
+            (("report", "run", "--output", "--figures", "f"), "report: --output: expected FILE after it, found the flag --figures")):
+        refused(program, USAGE, *arguments, says=[says], leaves_nothing_at="-x")
+    program.write("-x", "some words of text\n" * 30)
+    program.run("prepare", "--train=-x", "--output=-y", "--quiet")
+    program.run("prepare", "--train", "./-x", "--output", "./-z", "--quiet")
+    check(os.path.isdir(program.path("-y")) and os.path.isdir(program.path("-z")), "names that begin with -")
+    refused(program, USAGE, "prepare", "a.txt", "--output=~/made", says=["--output: expected DIR", "~ is not read here: write $HOME/made"])
+
+
+def test_words_that_belong_nowhere(program):
+    program.config("s.json", data={"path": "text"})
+    program.config("t.json", data={"path": "text"})
+    os.makedirs(program.path("run", "checkpoints"), exist_ok=True)
+    program.config("run/config.json", data={"path": "text"})
+    for arguments, says in (
+            (("train", "s.json", "--set", "data.path=my", "data/out", "put"), "put quotes around a value with spaces, as in: --set 'data.path=my data/out put'"),
+            (("train", "s.json", "--set", "model.mem_len", "=", 256), "expected KEY=VALUE without spaces, as in: --set model.mem_len=256"),
+            (("train", "s.json", "--set", "model.mem_len=", 256), "expected KEY=VALUE without spaces, as in: --set model.mem_len=256"),
+            (("train", "s.json", "t.json"), 'train: expected one config, found "s.json" and "t.json"'),
+            (("train", "s.json", "--set", "seed=1", "t.json"), 'train: expected one config, found "s.json" and "t.json"'),
+            (("train", "s.json", "--resume", "run"), "train: expected --run before a run, as in: --run run --resume"),
+            (("train", "--resume=run"), '--resume: expected nothing, true or false, found "run"; a run is named by --run DIR --resume'),
+            (("import", "t.npz"), "import: expected --model, --args, --output, as in: segue import --model t.npz --args FILE --output DIR"),
+            (("import", "--from", "hf", "--model", "a", "--args", "b", "--output", "c"), 'found "hf"; did you mean huggingface?'),
+            (("import", "--args", "a.json"), "as in: segue import --args a.json --model PATH --output DIR")):
+        refused(program, USAGE, *arguments, says=[says])
+
+
+def test_commands_of_one_process(program):
+    """Under mpirun and the like they say so once, on the first rank, and write nothing."""
+    program.write("text.txt", "some words of text\n" * 30)
+    before = program.environment
+    for command in (("prepare", "--train", "text.txt", "--output", "made"), ("report", "run", "--output", "made.html"),
+                    ("generate", "run", "--prompt", "a"), ("inspect", "run"), ("tasks", "t.json", "--output", "made"),
+                    ("bench", "gemm", "8,8,8"), ("compare", "all.json", "--output", "made")):
+        program.environment = dict(before, OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="0")
+        name = command[1] if command[0] == "bench" else command[0]
+        refused(program, USAGE, *command, leaves_nothing_at="made",
+                says=[f"{name}: expected one process, found 2 that mpirun started (OMPI_COMM_WORLD_SIZE): leave out mpirun"])
+    program.environment["OMPI_COMM_WORLD_RANK"] = "1"
+    _, errors = program.run("prepare", "--train", "text.txt", "--output", "made", expect=USAGE)
+    check(errors == "" and not os.path.exists(program.path("made")), f"the second of two: {errors}")
+    program.environment = before
+
+
+def test_wrong_number_of_threads(program):
+    """Of OpenMP: what was found and what is taken, once."""
+    before = program.environment
+    for value in ("two", "0", "-1", "4,x"):
+        program.environment = dict(before, OMP_NUM_THREADS=value)
+        _, errors = program.run("schema")
+        said = [line for line in errors.splitlines() if line.startswith("segue: ")]
+        check(said == [f'segue: OMP_NUM_THREADS: expected a number of threads, such as 4, found "{value}"; taken as not set: as many threads as processors'], errors)
+        check(errors.count("libgomp") <= 1, errors)
+    for value in ("2", " 2 , 1"):
+        program.environment = dict(before, OMP_NUM_THREADS=value)
+        check(program.run("schema")[1] == "", f"OMP_NUM_THREADS={value}")
+    program.environment = before
 
 
 def test_old_names(program):
@@ -134,7 +206,8 @@ def test_reference(program):
 
 def main():
     program = Program()
-    for test in (test_bounds, test_old_names, test_help, test_width_of_help, test_completion, test_reference):
+    for test in (test_bounds, test_forgotten_values, test_words_that_belong_nowhere, test_commands_of_one_process,
+                 test_wrong_number_of_threads, test_old_names, test_help, test_width_of_help, test_completion, test_reference):
         test(program)
 
 

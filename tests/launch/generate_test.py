@@ -227,6 +227,10 @@ def test_refusals():
     program.write("words.txt", "a b c a b d\n" * 40)
     program.run("prepare", "--tokenizer", "word", "--eos", "line", "--input", "words.txt", "--split", "0.8,0.2", "--output", "words")
     program.run("train", config, "--set", "data.path=words", "--set", "training.max_step=1", "--run", "words-run", "--quiet")
+    _, errors = program.run("generate", "--checkpoint", "words-run", "--prompt", "zzz a yyy", "--tokens", 2)
+    check("--prompt: 2 of 3 tokens are not in the vocabulary: the model reads an unknown word in their place" in errors, errors)
+    _, errors = program.run("generate", "--checkpoint", "words-run", "--prompt", "a b", "--tokens", 2)
+    check("not in the vocabulary" not in errors, errors)
     program.write("unknown.txt", "zzz a yyy\nb")
     table, errors = program.run("generate", "--checkpoint", "words-run", "--score", "unknown.txt", "--json", "unknown.json")
     rows = read_table(table)[1:]

@@ -44,9 +44,9 @@ KINDS = {"data": "a dataset", "run": "a run", "run/checkpoints": "checkpoints of
 
 # Of each command that fills a directory: its exit code, words before the directory, and the kinds that it may be given.
 COMMANDS = {
-    "train": (USAGE, ["train", "config.json", "--quiet", "--run"], {"notes", "run"}),
-    "resume": (USAGE, ["train", "config.json", "--resume", "--quiet", "--run"], {"notes", "run"}),
-    "dry run": (USAGE, ["train", "config.json", "--dry-run", "--run"], {"notes", "run"}),
+    "train": (USAGE, ["train", "config.json", "--quiet", "--run"], {"run"}),
+    "resume": (USAGE, ["train", "config.json", "--resume", "--quiet", "--run"], {"run"}),
+    "dry run": (USAGE, ["train", "config.json", "--dry-run", "--run"], {"run"}),
     "prepare": (DATA, ["prepare", "--input", "data.txt", "--force", "--output"], {"data"}),
     "tasks": (DATA, ["tasks", "task.json", "--force", "--output"], {"data"}),
     "eval": (USAGE, ["eval", "--checkpoint", "run", "--data", "data", "--force", "--output"], {"evaluated"}),
@@ -98,9 +98,11 @@ def test_files(program):
 def test_what_is_taken(program):
     program.run("prepare", "--input", "data.txt", "--force", "--output", "data")
     program.run("prepare", "--input", "data.txt", "--output", "empty")
-    for command, directory in (("train", "notes"), ("eval", "evaluated"), ("compare", "compared")):
+    os.mkdir(program.path("logged"))
+    program.write("logged/job.log", "of a scheduler")
+    for command, directory in (("train", "logged"), ("eval", "evaluated"), ("compare", "compared")):
         program.run(*COMMANDS[command][1], directory)
-    check(os.path.exists(program.path("notes", "thesis.tex")), "what lay beside a new run is lost")
+    check(os.path.exists(program.path("logged", "job.log")), "what lay beside a new run is lost")
     os.mkdir(program.path("none"))
     for command in ("eval", "export"):
         program.run(*COMMANDS[command][1], "none")

@@ -108,7 +108,7 @@ def test_standard_input(program):
           "a copy of standard input was left behind")
     refused(program, USAGE, "prepare", "--train", "-", "--valid", "-", "--output", "none", says=("once",))
     code, errors = prepare(program, "--train", "-", stdin=b"")
-    check(code == DATA and "-: the file is empty" in errors, errors)
+    check(code == DATA and "-: expected text or tokens from standard input, found nothing" in errors, errors)
 
 
 def tar_of(data):
@@ -267,6 +267,41 @@ def test_signs(program):
     program.write("zeros.txt", b"a\0b" * 1000 + TEXT)
     found = warnings(program, "--train", "zeros.txt")
     check("1,000 zero bytes in 1 source, the first zeros.txt: kept" in found and len(found.splitlines()) == 1, found)
+
+
+def test_other_encodings(program):
+    """Bytes are kept whatever they stand for, but a text that is not UTF-8 is told of, with the place and a cure."""
+    latin = ("caf\u00e9 au lait\n" * 3000).encode("latin-1")
+    program.write("latin.txt", latin)
+    says = "text that is not UTF-8 in 1 source, the first latin.txt: from byte 3 on; its bytes are kept; iconv -f WINDOWS-1252 -t UTF-8 latin.txt"
+    found = warnings(program, "--train", "latin.txt")
+    check(says in found and len(found.splitlines()) == 1, found)
+    check(warnings(program, "--as-is", "--train", "latin.txt") == "", "warned of what is taken as it is")
+    for content, place in ((b"a" * 3000001 + b"\xe9 b\n", "3,000,001"), ("\u20ac".encode() * 1000001 + b"\xc0\x80\n", "3,000,003"),
+                           (b"\xef\xbb\xbfab\xff\n" * 9, "5"), (b"ab\xed\xa0\x80\n" * 9, "2")):
+        program.write("latin.txt", content)
+        found = warnings(program, "--train", "latin.txt")
+        check(f"the first latin.txt: from byte {place} on" in found, f"{place}: {found}")
+    program.write("whole.txt", "\u20ac \u00e9 \U0001f600 \ud7ff \ue000 \U0010ffff\n" * 100001)
+    check(warnings(program, "--train", "whole.txt") == "", "UTF-8 is warned of")
+    program.write("config.json", '{\n  "model": {"n_layer": 2}\n}\n' * 9)
+    found = warnings(program, "--train", "config.json")
+    check("braces and keys of JSON in 1 source, the first config.json" in found, found)
+
+
+def test_names_of_no_file(program):
+    program.write("one.txt", TEXT)
+    program.write("two.txt", TEXT)
+    for name, says in (("one.txt,two.txt", "there is no such file; separate paths with spaces: one.txt two.txt"),
+                       ("https://somewhere.org/one.txt", "there is no such file; download it first, and name the file"),
+                       ("many*.txt", "there is no such file; the pattern matches nothing")):
+        refused(program, DATA, "prepare", "--input", name, "--output", "none", says=(name + ": " + says,), leaves_nothing_at="none")
+    os.makedirs(program.path("gpt"), exist_ok=True)
+    program.write("gpt/config.json", '{"model_type": "gpt2"}')
+    program.write("gpt/tokenizer.json", "{}")
+    for name in ("gpt", "gpt/config.json"):
+        refused(program, DATA, "prepare", "--tokenizer", name, "--train", "one.txt", "--output", "none", leaves_nothing_at="none",
+                says=(name + ": expected a tokenizer.json", "the config of a model of Hugging Face's", "did you mean gpt/tokenizer.json?"))
 
 
 def test_word_lists(program):
@@ -476,4 +511,4 @@ def test_one_line(program):
 
 
 run_each((test_compressed, test_damaged, test_wide_windows, test_standard_input, test_other_formats, test_other_widths, test_pointers_of_git_lfs,
-          test_signs, test_recipes, test_names, test_small_texts, test_looks, test_shared_sources, test_files_beside_sources, test_word_lists, test_terminal, test_one_line))
+          test_signs, test_other_encodings, test_names_of_no_file, test_recipes, test_names, test_small_texts, test_looks, test_shared_sources, test_files_beside_sources, test_word_lists, test_terminal, test_one_line))

@@ -114,7 +114,7 @@ def test_a_run_finds_its_dataset(program):
     resume[-1:] = ["training.max_step=8", "--set", "data.path=../moved"]
     check(resumed().returncode == 0, "not with --set data.path")
     refused(program, DATA, "train", program.path("run.json"), "--run", "r2", leaves_nothing_at="r2",
-            says=["found nothing at text; segue prepare makes one, --set data.path=DIR names another"])
+            says=["found nothing at text; beside it: moved", "; --set data.path=DIR names one"])
     os.rename(program.path("moved"), program.path("text"))
 
 
@@ -184,9 +184,9 @@ def test_a_run_without_a_step_leaves_nothing(program):
     fail("unborn")
     check(not os.path.exists(program.path("unborn")), f"left: {os.listdir(program.directory)}")
     os.mkdir(program.path("thesis"))
-    program.write("thesis/notes.txt", "precious")
+    program.write("thesis/notes.log", "precious")
     fail("thesis")
-    check(os.path.exists(program.path("thesis", "notes.txt")), "what lay beside a new run is lost")
+    check(os.path.exists(program.path("thesis", "notes.log")), "what lay beside a new run is lost")
 
     def stop():
         process = program.start("train", file, "--run", "stopped")
@@ -229,13 +229,25 @@ def test_interrupts_leave_nothing(program):
                   f"{arguments}: left something")
 
 
+def test_an_interrupt_is_answered(program):
+    """Also where nothing is being written; and a step's line comes once, whatever is interrupted."""
+    process = program.start("bench", "attention", "--sample-seconds", 60)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    check(process.returncode == -signal.SIGINT and errors.endswith("segue: interrupted; nothing was measured to the end\n"), errors)
+    _, errors = program.run("train", config(program, "one.json"), "--set", "training.max_step=1", "--run", "one")
+    check(errors.count("step 1/1 ") == 1, errors)
+
+
 def main():
     program = Program()
     program.prepare_text("text", 12000, seed=5)
     program.run("train", config(program), "--run", "run", "--quiet")
     for test in (test_words_without_flags, test_answers, test_overrides, test_a_run_finds_its_dataset,
                  test_the_last_line_can_be_pasted, test_best_is_told,
-                 test_a_run_without_a_checkpoint_leaves_its_name, test_a_run_without_a_step_leaves_nothing, test_interrupts_leave_nothing):
+                 test_a_run_without_a_checkpoint_leaves_its_name, test_a_run_without_a_step_leaves_nothing, test_interrupts_leave_nothing,
+                 test_an_interrupt_is_answered):
         test(program)
 
 

@@ -296,6 +296,20 @@ TEST_F(CheckpointStoreTest, SaysThatAFileStandsForTheBest) {
   EXPECT_EQ(store_.best(), 20);
 }
 
+TEST_F(CheckpointStoreTest, NamesTheBestBesideDamagedOnesOnlyWhereItIsIntact) {
+  for (const int64_t step : {10, 20, 30}) save(step);
+  damage(30, "weights.safetensors");
+  store_.mark_best(30);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice, "taking the newest intact checkpoint, of step 20");
+  store_.mark_best(10);
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice,
+            fmt::format("taking the newest intact checkpoint, of step 20; the one with the best evaluation, of step "
+                        "10, is {}",
+                        (run_ / "checkpoints/best").string()));
+  damage(10, "weights.safetensors");
+  EXPECT_EQ(resolve_checkpoint(run_.path()).choice, "taking the newest intact checkpoint, of step 20");
+}
+
 TEST_F(CheckpointStoreTest, ResolvesToTheNewestIntactWithComplaints) {
   save(10);
   save(20);

@@ -47,6 +47,14 @@ TEST(Manifest, EveryFlippedBitIsFoundOrChangesNothing) {
   }
 }
 
+TEST(Manifest, OfANewerVersionItIsNotCalledDamaged) {
+  std::string text = manifest_text(sample());
+  const std::string version = "\"version\": 1";
+  text.replace(text.find(version), version.size(), "\"version\": 9, \"more\": {}");
+  EXPECT_EQ(message_of<NewerCheckpointError>([&] { parse_manifest(text, "m"); }),
+            "m: expected version 1 of the format, found 9: a newer Segue wrote it; use that one");
+}
+
 TEST(Manifest, ShortenedAnywhereItIsRefused) {
   const std::string whole = manifest_text(sample());
   for (size_t size = 0; size + 1 < whole.size(); ++size) {
@@ -67,7 +75,8 @@ TEST(Manifest, OtherFormatsAndVersionsAreNamed) {
   EXPECT_EQ(complaint_about(text), "m: expected segue-checkpoint version 1, found \"another-format!!\" version 1");
   text = manifest_text(sample());
   text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
-  EXPECT_EQ(complaint_about(text), "m: expected segue-checkpoint version 1, found \"segue-checkpoint\" version 2");
+  EXPECT_EQ(complaint_about(text),
+            "m: expected version 1 of the format, found 2: a newer Segue wrote it; use that one");
 }
 
 TEST(Manifest, ChangedNumbersBreakTheSeal) {

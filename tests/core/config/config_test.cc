@@ -153,11 +153,18 @@ TEST(Config, OverridesReachElementsOfLists) {
             "--set model.visibility.patterns.stride=8: model.visibility.patterns: expected an element of the list, as "
             "in model.visibility.patterns[0].stride, found the key stride");
   EXPECT_EQ(error("model.visibility.patterns[2].stride=8"),
-            "--set model.visibility.patterns[2].stride=8: model.visibility.patterns: expected a list of more than 2 "
-            "elements in the file, found 2");
+            "--set model.visibility.patterns[2].stride=8: model.visibility.patterns: expected an element from "
+            "model.visibility.patterns[0] to model.visibility.patterns[1], as the file has, found [2]");
   EXPECT_EQ(error("model.layers[0].score=8"),
             "--set model.layers[0].score=8: model.layers: expected a list of more than 0 elements in the file, found "
-            "none");
+            "none; give the whole list: --set 'model.layers=[{\"score\":8}]'");
+  EXPECT_EQ(
+      error("model.visibility.patterns.1.stride=8"),
+      "--set model.visibility.patterns.1.stride=8: model.visibility.patterns: expected an element of the list, as "
+      "in model.visibility.patterns[1].stride, found the key 1");
+  EXPECT_EQ(error("model.visibility.patterns[-1].stride=8"),
+            "--set model.visibility.patterns[-1].stride=8: expected the number of an element, from 0 on, as in "
+            "patterns[0], found [-1]");
   EXPECT_EQ(error("model.visibility.patterns[1].strid=8"),
             "--set model.visibility.patterns[1].strid=8: model.visibility.patterns[1].strid: unknown key; did you mean "
             "model.visibility.patterns[1].stride?");
@@ -166,6 +173,42 @@ TEST(Config, OverridesReachElementsOfLists) {
             "\"x\"");
   EXPECT_THAT(overridden_keys({{"model.visibility.patterns[1].stride=8"}}),
               testing::ElementsAre("model.visibility.patterns[1].stride"));
+}
+
+TEST(Config, OverridesWithoutBracketsAreToldTheElement) {
+  const auto error = [](const std::string& override_text) {
+    return error_of(R"({"data": {"path": "d"}})", {override_text});
+  };
+  EXPECT_THAT(error("training.stages.0.until_step=10"),
+              testing::HasSubstr("expected a list, found an object; did you mean training.stages[0].until_step?"));
+  EXPECT_THAT(error("model.visibility.patterns.stride=4"),
+              testing::HasSubstr("found an object; did you mean model.visibility.patterns[0].stride?"));
+  EXPECT_THAT(error("model.head.cutoffs=10,20"), testing::HasSubstr("found \"10,20\"; write [10,20]"));
+  EXPECT_THAT(error("model.head.cutoffs=10"), testing::HasSubstr("found 10; write [10]"));
+}
+
+TEST(Config, KeysBelowAWrongObjectAreFound) {
+  const auto error = [](const std::string& override_text) {
+    return error_of(R"({"data": {"path": "d"}})", {override_text});
+  };
+  EXPECT_EQ(error("memory.mem_len=10"), "--set memory.mem_len=10: memory: unknown key; did you mean model.mem_len?");
+  EXPECT_THAT(error("head.cutoffs=[3]"), testing::HasSubstr("did you mean model.head.cutoffs?"));
+  EXPECT_THAT(error("modle.head={\"cutoffs\": [3]}"), testing::HasSubstr("modle: unknown key; did you mean model?"));
+  EXPECT_THAT(error("train.lr=1"), testing::HasSubstr("did you mean optimizer.lr?"));
+  EXPECT_THAT(error("model.training.max_step=1"), testing::HasSubstr("did you mean training.max_step?"));
+  EXPECT_THAT(error("memory.kind=tokens"), testing::HasSubstr("did you mean model.memory.kind?"));
+}
+
+TEST(Config, ValuesWrittenOtherwiseAreToldHow) {
+  const auto error = [](const std::string& override_text) {
+    return error_of(R"({"data": {"path": "d"}})", {override_text});
+  };
+  EXPECT_THAT(error("training.max_step=1e5"), testing::HasSubstr("found 100000.0; write 100000"));
+  EXPECT_THAT(error("training.max_step=\"30\""), testing::HasSubstr("found \"30\"; write it without quotes: 30"));
+  EXPECT_THAT(error("model.mem_len=1,000"), testing::HasSubstr("found \"1,000\"; write it without quotes: 1000"));
+  EXPECT_THAT(error("model.dropout=0,5"), testing::HasSubstr("found \"0,5\"; write it without quotes: 0.5"));
+  EXPECT_THAT(error("training.report=True"), testing::HasSubstr("found \"True\"; write true"));
+  EXPECT_THAT(error("data.path=12"), testing::HasSubstr("found 12; in double quotes it is one: \"12\""));
 }
 
 TEST(Config, ARuleBrokenByAnOverrideBlamesIt) {
@@ -188,14 +231,15 @@ TEST(Config, WrongValuesNameExpectedAndFound) {
             "c.json: model.n_layer: expected an integer >= 1 and <= 512, found 1.5");
   EXPECT_EQ(error_of(R"({"model": {"dropout": 1}})"), "c.json: model.dropout: expected a number >= 0 and < 1, found 1");
   EXPECT_EQ(error_of(R"({"optimizer": {"lr": "0.1"}})"),
-            "c.json: optimizer.lr: expected a number > 0 and <= 1000, found \"0.1\"");
+            "c.json: optimizer.lr: expected a number > 0 and <= 1000, found \"0.1\"; write it without quotes: 0.1");
   EXPECT_EQ(error_of(R"({"schedule": {"kind": "cosin"}})"),
             "c.json: schedule.kind: expected one of \"constant\", \"cosine\", \"inv_sqrt\", \"linear\", \"plateau\", "
             "found \"cosin\"; "
             "did you mean \"cosine\"?");
   EXPECT_EQ(error_of("[]"), "c.json: the document: expected an object, found a list of 0");
   EXPECT_EQ(error_of(R"({"seed": 1, "seed": 2})"), "c.json: seed: duplicate key");
-  EXPECT_THAT(error_of("{\n  \"seed\": 1,\n}"), testing::StartsWith("c.json: line 3, column 1: syntax error"));
+  EXPECT_THAT(error_of("{\n  \"seed\": 1,\n}"),
+              testing::StartsWith("c.json: line 3, column 1: expected no comma before }"));
 }
 
 TEST(Config, EditorsMayNameTheSchema) {
@@ -304,9 +348,10 @@ TEST(Config, OverrideErrorsNameTheOverride) {
             "--set model.mem_len.x=3: model.mem_len: expected an integer >= 0 and <= 1048576, found an object");
   EXPECT_EQ(override_error("model.mem_len"), "--set model.mem_len: expected KEY=VALUE, as in model.mem_len=256");
   EXPECT_EQ(override_error("=3"), "--set =3: expected KEY=VALUE, as in model.mem_len=256");
-  EXPECT_EQ(override_error(".seed=3"), "--set .seed=3: \"\": unknown key");
+  EXPECT_EQ(override_error(".seed=3"), "--set .seed=3: \"\": unknown key; did you mean seed?");
   EXPECT_EQ(override_error("se\ned=1"), "--set se?ed=1: \"se\\ned\": unknown key");
-  EXPECT_THAT(override_error("model={"), testing::StartsWith("--set model={: line 1, column 2: syntax error"));
+  EXPECT_THAT(override_error("model={"),
+              testing::StartsWith("--set model={: line 1, column 2: expected } before the text ends"));
 }
 
 TEST(Config, AnOverrideDoesNotHideAMistakeInTheFile) {

@@ -160,7 +160,9 @@ TEST_F(PerTokenFilesTest, OfOtherTokensAreRefused) {
     std::filesystem::remove(directory_ / "b.h5");
     return refusal(first, write("b.h5", {1.0F, 2.0F}, {1, 2}, changed));
   };
-  EXPECT_THAT(with([](PerTokenInfo& i) { i.dataset = "xxh3:3"; }), testing::HasSubstr(R"(dataset "xxh3:3", but)"));
+  EXPECT_THAT(
+      with([](PerTokenInfo& i) { i.dataset = "xxh3:3"; }),
+      testing::HasSubstr("b.h5: losses of split test, but " + first + " has those of another split test; only"));
   EXPECT_THAT(with([](PerTokenInfo& i) { i.split = "valid"; }), testing::HasSubstr(R"(split "valid", but)"));
   EXPECT_THAT(with([](PerTokenInfo& i) { i.tokenizer = "byte"; }), testing::HasSubstr(R"(tokenizer "byte", but)"));
   EXPECT_THAT(with([](PerTokenInfo& i) { i.context = 10; }), testing::HasSubstr("both of context 10"));

@@ -21,7 +21,7 @@ int warnings(HighLossWarning& watch, int64_t first, int steps, double loss) {
 TEST(HighLossWarning, IsSilentOfADrawnModelAndOfOneThatRecovers) {
   HighLossWarning watch(256);
   EXPECT_EQ(warnings(watch, 1, 40, 5.9), 0);
-  EXPECT_EQ(warnings(watch, 41, 49, 1e6), 0);
+  EXPECT_EQ(warnings(watch, 41, 49, 50.0), 0);
   EXPECT_EQ(warnings(watch, 90, 100, 3.0), 0);
   EXPECT_FALSE(watch.at_end());
 }
@@ -41,9 +41,18 @@ TEST(HighLossWarning, WarnsOfAModelThatForgetsWhatItHadLearned) {
   EXPECT_EQ(warnings(watch, 61, 60, 4.0), 1);
 }
 
+TEST(HighLossWarning, SaysAtOnceThatALossIsFarAboveAUniformGuess) {
+  HighLossWarning watch(256);
+  EXPECT_FALSE(watch.take(1, 5.6));
+  EXPECT_EQ(watch.take(2, 2.1e7),
+            "step 2: the loss is 2.1e+07, more than 10 times what a uniform guess costs, 5.545: lower optimizer.lr, or "
+            "look at the data");
+  EXPECT_EQ(warnings(watch, 3, 100, 2.1e7), 0);
+}
+
 TEST(HighLossWarning, JudgesAShortRunAsAWhole) {
   HighLossWarning watch(2);
-  EXPECT_EQ(warnings(watch, 1, 5, 900.0), 0);
+  EXPECT_EQ(warnings(watch, 1, 5, 6.0), 0);
   EXPECT_TRUE(watch.at_end());
   HighLossWarning sound(2);
   EXPECT_EQ(warnings(sound, 1, 5, 1.1), 0);

@@ -48,7 +48,7 @@ TEST(StopSignalDeathTest, AnInterruptTwoSecondsLaterEndsTheProcess) {
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },
       testing::KilledBySignal(SIGINT),
-      "segue: stopping after this step; SIGINT to quit without saving\n"
+      "segue: stopping after this step; SIGINT after 2 seconds to quit without saving\n"
       "segue: quit; nothing was saved since step 120\n");
 }
 
@@ -67,7 +67,7 @@ TEST(StopSignalDeathTest, RepetitionsDoNotEndTheProcess) {
         for (const int signal : {SIGINT, SIGTERM}) ::kill(::getpid(), signal);
         std::_Exit(75);
       },
-      testing::ExitedWithCode(75), "^segue: stopping after this step; again to quit without saving\n$");
+      testing::ExitedWithCode(75), "^segue: stopping after this step; again after 2 seconds to quit without saving\n$");
 }
 
 TEST(StopSignalDeathTest, OneProcessSpeaksForAJob) {
@@ -89,7 +89,8 @@ TEST(StopSignalDeathTest, WhatWasHeardBeforeIsSaidOnce) {
         for (const int processes : {2, 2}) stop.speak_for(processes);
         std::_Exit(75);
       },
-      testing::ExitedWithCode(75), "^segue: stopping after this step; SIGINT to quit without saving\n$");
+      testing::ExitedWithCode(75),
+      "^segue: stopping after this step; SIGINT after 2 seconds to quit without saving\n$");
 }
 
 TEST(StopSignalDeathTest, WhatALauncherSendsToEndAJobIsNotTold) {
