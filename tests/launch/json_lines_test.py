@@ -22,7 +22,7 @@ def test_json_lines(program):
                           (lines({"texts": "a", "meta": {"text": "b"}}), 'line 1 has "meta.text", "texts"; did you mean texts?'),
                           (lines(*[{"text": None}] * 1000, {"text": 1}), "found it in 0 of 1,000; line 1 has"),
                           (lines({"text": 5}), 'line 1: expected a text "text", found 5'), (b"[1]\n", "line 1: expected an object, found a list; jq -c '.[]' "),
-                          (b"\n" + lines({"text": "a"}) + b'{"text": "b", "score": NaN}\n', "bad.jsonl: line 3: column 24: syntax"),
+                          (b"\n" + lines({"text": "a"}) + b'{"text": "b", "score": NaN}\n', "bad.jsonl: line 3: column 24: expected a finite number, found NaN"),
                           (b"[\n" + lines({"text": "a"}), "line 1: expected an object, found a list; jq -c '.[]' "),
                           (b'{ \r\n  "text": "a"\n}\n', "line 1: expected a whole object, found the first line of one; jq"),
                           (lines({"text": "a"}) + b'{"text": "b', "line 2"), (b'{"text": "\xff"}\n', "line 1"),

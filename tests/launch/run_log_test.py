@@ -150,7 +150,7 @@ def test_failed_training():
     wild = config("wild", training={"max_step": 150, "log_interval": 5, "report": True}, evaluation={"interval": 0},
                   optimizer={"kind": "adam", "lr": 1000.0})
     errors = train("wild", wild)
-    check(errors.count("a uniform guess costs 5.545; lower") == 1, errors)
+    check(errors.count("what a uniform guess costs, 5.545: lower") == 1, errors)
     check(errors.count("training has failed: it ends with a loss of") == 1, errors)
     with open(program.path("wild", "report.html"), encoding="utf-8") as file:
         check("wild has failed: its training loss is" in file.read(), "the page says nothing")

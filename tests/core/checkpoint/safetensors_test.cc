@@ -155,7 +155,7 @@ TEST(SafetensorsHostile, StatementOfATensor) {
   EXPECT_EQ(complaint_about(R"({"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}})", 0),
             "f: tensor \"a\": shape[0]: expected an integer >= 0, found -1");
   EXPECT_EQ(complaint_about(R"({"a":{"dtype":"U8","shape":[1.0],"data_offsets":[0,1]}})", 1),
-            "f: tensor \"a\": shape[0]: expected an integer >= 0, found 1.0");
+            "f: tensor \"a\": shape[0]: expected an integer >= 0, found 1.0; write 1");
   EXPECT_EQ(complaint_about(R"({"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1],"data_offsets":[0,1]}})", 1),
             "f: tensor \"a\": shape: expected at most 6 extents, found 7");
   EXPECT_EQ(complaint_about(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1,2]}})", 1),
