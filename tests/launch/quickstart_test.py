@@ -84,6 +84,7 @@ def test_own_text_has_runs_of_its_own(program):
 def test_what_it_says_of_time(program):
     code, said = quickstart(program, "probe() { echo 4; }; nproc() { echo 2; }; forecast")
     check(code == 0 and said == "At the speed of now: about 4 minutes to build, 4 minutes to train and evaluate two models.\n", f"exit {code}: {said}")
+    os.makedirs(program.path("data"))
     program.write("data/manifest.json", '{ "splits": [\n{ "name": "valid",\n"tokens": 7,\n},\n{ "name": "test",\n"tokens": 51200,\n"shards": [\n{ "tokens": 3 }]}]}\n')
     rates = "bench_seconds() { case $1$2 in step0) echo 0.01;; step*) echo 0.02;; eval*) echo 0.03;; esac; }"
     code, said = quickstart(program, f"{rates}; forecast_training", data=program.path("data"))
