@@ -146,7 +146,6 @@ Override parse_override(const std::string& text, std::string_view given, std::st
 void apply_override(const Override& change, Json& document) {
   Json* at = &document;
   for (size_t i = 0; i < change.path.size(); ++i) {
-    const std::string here = text_of(std::span(change.path).first(i));
     if (const auto* key = std::get_if<std::string>(&change.path[i])) {
       if (at->is_array()) refuse_key(change, i);
       if (!at->is_object()) *at = Json::object();

@@ -255,7 +255,7 @@ std::string describe_unknown(const CLI::App* app, const std::vector<std::string>
     return fmt::format("{}expected --run before a run, as in: --run {} --resume", place, shell_word(words.front()));
   const std::optional<TakenArgument> taken = taken_argument(*command);
   if (quoted.empty() && taken)
-    return fmt::format("{}expected one {}, found \"{}\" and \"{}\"", place, taken->name, taken->word, words.front());
+    return fmt::format(R"({}expected one {}, found "{}" and "{}")", place, taken->name, taken->word, words.front());
   return fmt::format("{}expected no argument \"{}\"{}", place, words.front(), quoted);
 }
 
