@@ -38,20 +38,22 @@ Json number_of_text(std::string text) {
   return number.is_number() ? number : Json();
 }
 
-std::string hint_at_number(const Json& found) {
+// Of a number in quotes that would be taken without them.
+std::string hint_at_number(const Json& found, const FieldInfo& info) {
   const Json number = found.is_string() ? number_of_text(found.get<std::string>()) : Json();
-  return number.is_null() ? "" : fmt::format("; write it without quotes: {}", number.dump());
+  if (number.is_null() || !is_in_range(number.get<double>(), info)) return {};
+  return fmt::format("; write it without quotes: {}", number.dump());
 }
 
-// "; write 100000" of 1e5.
-std::string hint_at_integer(const Json& found) {
+// "; write 100000" of 1e5, where that would be taken.
+std::string hint_at_integer(const Json& found, const FieldInfo& info) {
   constexpr double kLargestExact = 9007199254740992.0;  // 2^53
   const bool is_text = found.is_string();
   const Json number = is_text ? number_of_text(found.get<std::string>()) : found;
-  if (number.is_number_integer()) return is_text ? hint_at_number(found) : "";
+  if (number.is_number_integer()) return is_text ? hint_at_number(found, info) : "";
   if (!number.is_number()) return {};
   const double value = number.get<double>();
-  if (std::floor(value) != value || std::abs(value) > kLargestExact) return {};
+  if (std::floor(value) != value || std::abs(value) > kLargestExact || !is_in_range(value, info)) return {};
   return fmt::format("; write {}", static_cast<int64_t>(value));
 }
 
@@ -128,14 +130,14 @@ class Reader : public JsonFields {
   void visit_integer(int64_t& value, const FieldInfo& info) override {
     const bool fits = found().is_number_integer() && (!found().is_number_unsigned() || found().get<int64_t>() >= 0);
     if (!fits || !is_in_range(found().get<double>(), info))
-      fail(expected_number("an integer", info), hint_at_integer(found()));
+      fail(expected_number("an integer", info), hint_at_integer(found(), info));
     value = found().get<int64_t>();
   }
 
   void visit_number(double& value, const FieldInfo& info) override {
     const bool finite = found().is_number() && std::isfinite(found().get<double>());
     if (!finite || !is_in_range(found().get<double>(), info))
-      fail(expected_number("a number", info), hint_at_number(found()));
+      fail(expected_number("a number", info), hint_at_number(found(), info));
     value = found().get<double>();
   }
 

@@ -203,6 +203,7 @@ TEST(Config, ValuesWrittenOtherwiseAreToldHow) {
   const auto error = [](const std::string& override_text) {
     return error_of(R"({"data": {"path": "d"}})", {override_text});
   };
+  EXPECT_THAT(error("model.n_layer=1e5"), testing::EndsWith("found 100000.0"));  // too many, however it is written
   EXPECT_THAT(error("training.max_step=1e5"), testing::HasSubstr("found 100000.0; write 100000"));
   EXPECT_THAT(error("training.max_step=\"30\""), testing::HasSubstr("found \"30\"; write it without quotes: 30"));
   EXPECT_THAT(error("model.mem_len=1,000"), testing::HasSubstr("found \"1,000\"; write it without quotes: 1000"));
