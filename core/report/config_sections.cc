@@ -29,19 +29,20 @@ Table differing_keys(const std::vector<RunData>& runs) {
 // Where what is made again goes.
 constexpr std::string_view kAgain = "-again";
 
-// The command of an evaluation, on the run that is made again. Commands name the run as it was called then; one called
-// by another path stays as it is.
+// The command of an evaluation, on the run that is made again. Commands name the run as it was called then, or by its
+// absolute path; one called otherwise stays as it is.
 std::string evaluated_again(std::string command, const RunData& run) {
   constexpr std::string_view kFlag = " --checkpoint ";
   const size_t flag = command.find(kFlag);
   if (flag == std::string::npos) return command;
   size_t begin = flag + kFlag.size();
   if (command.compare(begin, 1, "'") == 0) ++begin;  // in quotes
-  const std::string path = run.path.string();
-  const size_t end = begin + path.size();
-  const bool is_run = command.compare(begin, path.size(), path) == 0;
-  if (is_run && (end == command.size() || std::string_view(" '/").find(command[end]) != std::string_view::npos))
-    command.insert(end, kAgain);
+  for (const std::string& path : {run.path.string(), std::filesystem::weakly_canonical(run.path).string()}) {
+    const size_t end = begin + path.size();
+    if (command.compare(begin, path.size(), path) == 0 &&
+        (end == command.size() || std::string_view(" '/").find(command[end]) != std::string_view::npos))
+      return command.insert(end, kAgain);
+  }
   return command;
 }
 

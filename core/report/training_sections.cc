@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "core/drawing/curves.h"
@@ -162,11 +165,25 @@ std::string end_text(const DrawnRuns& runs, const LossUnit& unit) {
                      unit.text(loss_value(lowest->metrics.training.back(), unit)));
 }
 
+// Where runs read text that none was trained on with memories of their own: a model that is trained without a memory at
+// first may already be judged with one.
+std::string validated_with(const DrawnRuns& runs) {
+  std::vector<std::string> said;
+  std::set<int64_t> lengths;
+  for (const auto& [run, colour] : runs) {
+    if (run->metrics.validation.empty()) continue;
+    const int64_t length = evaluation_mem_len(run->config);
+    lengths.insert(length);
+    said.push_back(fmt::format("{} has a memory of {}", run->name, human_count(length)));
+  }
+  return lengths.size() < 2 ? "" : fmt::format(" There {}.", fmt::join(said, ", "));
+}
+
 std::string caption_of(const DrawnRuns& runs, const LossUnit& unit, bool has_late_part) {
   std::string text = runs.size() == 1 ? "Loss of every logged stretch of training" : "Loss in training";
   if (std::ranges::any_of(runs, is_smoothed)) text += ", a moving mean before the values as logged";
   if (std::ranges::any_of(runs, has_validation)) text += "; marks or dashes: on text not trained on";
-  text += '.';
+  text += '.' + validated_with(runs);
   if (has_late_part) text += " First all of it, then the later part by itself.";
   return text + end_text(runs, unit);
 }

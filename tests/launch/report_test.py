@@ -115,11 +115,14 @@ def check_different_texts(program):
     first, second = "tokens:xxh3:01", "tokens:xxh3:02"
     results = [result(0, 2.0), result(8, 1.8)]
     make_run(program, "one", of_text(metrics(10), first))
-    make_run(program, "same", of_text(metrics(10, 2.0), first))
+    make_run(program, "same", of_text(metrics(10, 2.0), first), model={"mem_len": 8})
     make_run(program, "other", of_text(metrics(10, 1.0), second))
     for run, dataset in (("one", first), ("same", first), ("other", second)):
-        add_evaluation(program, run, "memory", {**evaluation(results), "dataset": dataset})
+        command = f"segue eval --checkpoint {os.path.realpath(program.path(run))}/checkpoints/best --data books"
+        add_evaluation(program, run, "memory", {**evaluation(results), "dataset": dataset, "command": command})
     summary, text, drawn = report_of(program, "one", "same")
+    check(f"{os.path.realpath(program.path('same'))}-again/checkpoints/best --data" in text, "what is made again, by its absolute path")
+    check(re.search(r"There one has a memory of \d+, same has a memory of 8[.]", text), "with what the validation text is read")
     check("On test " not in text and "On valid " not in text, "figures of one text say which")
     check("has the lowest loss" in summary and "different texts" not in text, summary)
     check("learning-curves.svg" in drawn and "loss-by-memory.svg" in drawn and "loss-by-memory-2.svg" not in drawn, drawn)
