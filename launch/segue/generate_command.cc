@@ -258,7 +258,10 @@ void score(const GenerateOptions& options, TextModel& model, Logger& logger) {
   const TextTokens read = model.read(context, text);
   warn_of_unknown(context, std::span(read.tokens).first(static_cast<size_t>(read.begin)), model, logger);
   const Stopwatch reading;
-  Progress progress("score", std::ssize(read.tokens), "k tokens", 1e3, options.quiet);
+  constexpr int64_t kFew = 10'000;
+  const bool is_few = std::ssize(read.tokens) < kFew;
+  Progress progress("score", std::ssize(read.tokens), is_few ? "tokens" : "k tokens", is_few ? 1.0 : 1e3,
+                    options.quiet);
   const std::vector<float> losses = model.losses(read, [&](int64_t count) { progress.advance_to(count); });
   progress.finish();
   const double tokens_per_second = static_cast<double>(read.tokens.size()) / reading.seconds();
