@@ -14,6 +14,7 @@ namespace segue {
 
 class JsonFields;
 enum class RecurrentGate : uint8_t;  // core/kinds/memory/block_recurrent/options.h
+enum class ResidualGate : uint8_t;   // core/kinds/block/gated/options.h
 
 // What a token is predicted from. The masked objective has a token of its own, the vocabulary's last and no dataset's.
 struct ObjectiveConfig {
@@ -140,9 +141,11 @@ struct DepthConfig {
 struct BlockConfig {
   BlockKind kind = {};
   bool pre_lnorm = false;
-  bool final_norm = false;  // of pre_lnorm
+  bool final_norm = false;  // where layers do not end in a norm
   double layer_norm_epsilon = 1e-5;
   ActivationKind activation = ActivationKind::kRelu;
+  ResidualGate gate = {};
+  double gate_bias = 2.0;  // of gates that have_bias
   void describe(JsonFields& fields);
 };
 

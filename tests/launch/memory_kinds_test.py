@@ -1,5 +1,6 @@
-"""Kinds of memory beside the hidden states of Transformer-XL: killed and resumed bit for bit, the same on any number of
-ranks and in any parts of a step, read alike from caches, and refused by name where they cannot be."""
+"""Kinds of memory beside the hidden states of Transformer-XL, and of blocks beside its own: killed and resumed bit for
+bit, the same on any number of ranks and in any parts of a step, read alike from caches, and refused by name where they
+cannot be."""
 
 import json
 import os
@@ -17,7 +18,7 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid")
+SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid", "gated")
 
 # Layers of these attend to no rows.
 STATES = ("state", "retention", "hybrid")
@@ -88,6 +89,14 @@ KINDS = {
                 "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
                {"layers": [{"only": [1], "score": PERFORMER, "position": {"kind": "none"}}], "mem_len": 7,
                 "position": {"kind": "rope"}}),
+    "gated": ({"block": {"kind": "gated"}, "mem_len": 7},
+              {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
+              {"block": {"kind": "gated", "gate": "highway"}, "mem_len": 7}),
+    "highway": ({"block": {"kind": "gated", "gate": "highway", "gate_bias": 1.5, "final_norm": True}, "mem_len": 6,
+                 "position": {"kind": "rope"}},
+                {"tgt_len": 5},
+                {"block": {"kind": "transformer", "pre_lnorm": True, "final_norm": True}, "mem_len": 6,
+                 "position": {"kind": "rope"}}),
 }
 
 

@@ -14,6 +14,7 @@
 #include "tests/oracle/layer_norm.h"
 #include "tests/oracle/matmul.h"
 #include "tests/oracle/most_used_rows.h"
+#include "tests/oracle/residual_gate.h"
 
 namespace segue::oracle {
 
@@ -118,7 +119,7 @@ class Compression {
   }
 
   Rows as_read(const Rows& rows) const {
-    if (!model_.block.pre_lnorm) return rows;
+    if (!normalises_first(model_)) return rows;
     return layer_norm(rows, constant("attention.norm.gain"), constant("attention.norm.bias"),
                       model_.block.layer_norm_epsilon)
         .y;

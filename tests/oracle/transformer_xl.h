@@ -24,7 +24,9 @@
 #include "tests/oracle/layers.h"
 #include "tests/oracle/masked_attention.h"
 #include "tests/oracle/positions.h"
+#include "tests/oracle/rectifier.h"
 #include "tests/oracle/recurrent_cell.h"
+#include "tests/oracle/residual_gate.h"
 #include "tests/oracle/state_attention.h"
 #include "tests/oracle/vocabulary_clusters.h"
 
@@ -239,12 +241,15 @@ class TransformerXl {
   // `fresh` is x, and becomes what the memory takes in.
   Rows layer_output(int64_t layer, const Rows& x, const Surroundings& around, Rows& fresh) const {
     const bool keeps_state = layers_[layer].score.kind == ScoreKind::kState;
-    const bool pre = config_.block.pre_lnorm;
+    const bool pre = normalises_first(config_);
     const auto norm = [&](const std::string& part, const Rows& rows) {
       return normalised(rows, prefix_of(layer) + part + ".norm");
     };
-    const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place) {
-      return sum_of(stream, dropped(std::move(branch), layer_dropout_site(layer, place), around.segment));
+    const auto residual = [&](const Rows& stream, Rows branch, LayerDropout place, const std::string& part) {
+      if (is_gated(config_)) branch = rectified(std::move(branch));
+      branch = dropped(std::move(branch), layer_dropout_site(layer, place), around.segment);
+      if (!is_gated(config_)) return sum_of(stream, std::move(branch));
+      return ResidualGateOf<Scalar>(config_, weights_, prefix_of(layer) + part + ".gate.").output(stream, branch);
     };
     Rows mixed;
     if (keeps_state) {
@@ -269,10 +274,10 @@ class TransformerXl {
         *around.state = cell.after(*around.state, own);
       }
     }
-    Rows y = residual(x, std::move(mixed), LayerDropout::kAttentionOutput);
+    Rows y = residual(x, std::move(mixed), LayerDropout::kAttentionOutput, ".attention");
     if (!pre) y = norm(".attention", y);
     const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y, around.segment);
-    const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput);
+    const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput, ".feed_forward");
     return pre ? z : norm(".feed_forward", z);
   }
 

@@ -20,6 +20,8 @@ STATE_MUTATIONS = [
     kernel("blend", "the sums of one part alone", "for (int part = simt::lane(); part < args.count; part += simt::kWarp)", "for (int part = simt::lane(); part < 1; part += simt::kWarp)", BLEND),
     kernel("blend", "overwriting for adding", "args.dlogits[head] += sigmoid", "args.dlogits[head] = sigmoid", BLEND),
     kernel("blend", "a part's sum of one thread alone", "sum = simt::reduce_block(sum, 0.0F, simt::Sum());", "", BLEND),
+    kernel("blend", "elements' logits of one thread alike", "const float share = sigmoid(args.logits[element + k]), rest", "const float share = sigmoid(args.logits[element]), rest", BLEND),
+    kernel("blend", "overwriting for adding, of elements", "args.dlogits[element + k] += share", "args.dlogits[element + k] = share", BLEND),
     kernel("gate", "biases left out", "x + in.bias[column]", "x", GATE),
     kernel("gate", "rates left out", "has_rate(kFormula) ? -scale_of(in.rate[column]) : 1.0F", "has_rate(kFormula) ? -1.0F : 1.0F", GATE),
     kernel("gate", "what a decay leaves without its gradient's sign", "      slope *= -kept;", "      slope *= kept;", GATE),

@@ -137,6 +137,25 @@ TEST(Combinations, AFinalNormGoesWithPreNorm) {
             "already ends in a layer norm");
 }
 
+TEST(Combinations, GatesAreOfGatedBlocks) {
+  for (const std::string gate : {"gru", "highway", "sigmoid_tanh", "input", "output"})
+    EXPECT_EQ(error_with({"model.block.kind=gated", "model.block.gate=" + gate, "model.block.final_norm=true"}),
+              "no error");
+  EXPECT_EQ(error_with({"model.block.kind=gated", "model.block.gate_bias=-1.5"}), "no error");
+  EXPECT_EQ(error_with({"model.block.gate=highway"}),
+            "c: model.block.gate: expected \"gru\" with model.block.kind = \"transformer\" (read by \"gated\"), found "
+            "\"highway\"");
+  EXPECT_EQ(error_with({"model.block.gate_bias=1"}),
+            "c: model.block.gate_bias: expected 2.0 with model.block.kind = \"transformer\" (read by \"gated\"), found "
+            "1.0");
+  EXPECT_EQ(error_with({"model.block.kind=gated", "model.block.pre_lnorm=true"}),
+            "c: model.block.pre_lnorm: expected false with model.block.kind = \"gated\" (read by \"transformer\"), "
+            "found true");
+  EXPECT_EQ(error_with({"model.block.kind=gated", "model.block.gate=input", "model.block.gate_bias=1"}),
+            "c: model.block.gate_bias: expected 2 with model.block.gate = \"input\", found 1; this gate has no bias");
+  EXPECT_THAT(error_with({"model.block.kind=gated", "model.block.gate=lstm"}), testing::HasSubstr("model.block.gate"));
+}
+
 TEST(Combinations, UsesThatAModelDoesNotAllow) {
   const auto error_of_use = [](const ModelConfig& model, const ModelUse& use) {
     return message_of<ConfigError>([&] { check_use(model, use, 8, "u"); });

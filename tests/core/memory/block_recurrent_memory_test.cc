@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/kinds/memory/block_recurrent/cell_operations.h"
 #include "core/kinds/memory/block_recurrent/options.h"
+#include "core/tape/element_gates.h"
 #include "tests/core/model/model_problem.h"
 #include "tests/kernels/bfloat16.h"
 #include "tests/message_of.h"

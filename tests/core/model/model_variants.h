@@ -168,7 +168,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     append(visibility_variants());
     append(memory_variants());
     append(kind_variants("depth", &ModelConfig::depth));
-    append(kind_variants("block", &ModelConfig::block));
+    append(block_variants());
     append(state_variants());
     append(kind_variants("head", &ModelConfig::head));
     return all;

@@ -8,10 +8,11 @@ namespace {
 
 void describe_transformer(BlockConfig& block, JsonFields& fields) {
   fields.optional("pre_lnorm", block.pre_lnorm,
-                  {.meaning = "layer norm before attention and feed-forward instead of after"});
+                  {.meaning = "layer norm before attention and feed-forward instead of after",
+                   .kinds = Kinds(BlockKind::kTransformer)});
   fields.optional("final_norm", block.final_norm,
-                  {.meaning = "with pre_lnorm, a layer norm after the last layer. Nothing else bounds the sums of the "
-                              "layers. The authors' codes have none"});
+                  {.meaning = "a layer norm after the last layer, where layers do not end in one. Nothing else bounds "
+                              "their sums. The authors' codes have none"});
 }
 
 void check_norms(const ModelConfig& model, std::string_view source) {

@@ -1,11 +1,10 @@
 // As in the authors' code where it skips the feed-forward network of states: these have a second query, for tokens.
 #include "core/kinds/memory/block_recurrent/recurrent_cell.h"
 
-#include <algorithm>
-
 #include "core/kinds/learned_tokens.h"
 #include "core/kinds/memory/block_recurrent/cell_operations.h"
 #include "core/kinds/memory/block_recurrent/options.h"
+#include "core/tape/element_gates.h"
 #include "core/tape/operations.h"
 
 namespace segue {
@@ -14,14 +13,6 @@ namespace {
 
 constexpr float kForgetBias = 1.0F;  // what the authors' code adds, so that states are kept at first
 constexpr float kInputBias = -1.0F;
-
-// A bias [D] as the weight [D, 1] of a product with ones.
-Parameter as_weight_of_one(const Parameter& bias) {
-  const auto column = [](const TensorView& view) {
-    return view.empty() ? view : view.reshaped({view.shape.elements(), 1});
-  };
-  return {column(bias.value), column(bias.gradient), column(bias.copy)};
-}
 
 }  // namespace
 
@@ -86,12 +77,9 @@ Value RecurrentCell::gated(Tape& tape, Parameters& parameters, const Value& befo
   const Value z = linear(tape, attended, weight("output"));
   if (model_.memory.gate == RecurrentGate::kFixed)
     return to_floats(tape, blend_columns(tape, before, z, weight("keep")));
-  const Shape shape = tape.shape(attended.data);
-  OwnedTensor ones(DType::kFloat32, {shape[0], shape[1], 1});
-  std::fill_n(ones.as<float>(), ones.shape().elements(), 1.0F);
-  const Value one{.data = tape.constant(ones, tape.activations()), .gradient = {}};
+  const Shape rows = tape.shape(attended.data);
   const auto share = [&](const Value& of, const char* name, const char* bias) {
-    const Value logits = linear_sum(tape, {{attended, weight(name)}, {one, as_weight_of_one(weight(bias))}});
+    const Value logits = linear_sum(tape, {{attended, weight(name)}, added_bias(tape, rows, weight(bias))});
     return to_floats(tape, blend_elements(tape, of, {}, to_floats(tape, logits)));
   };
   const Value kept = share(before, "forget", "forget_bias");
