@@ -12,16 +12,21 @@ namespace segue {
 
 namespace {
 
-constexpr const MemoryRow* kRows[] = {
+MemoryKindRows<MemoryRow>& rows() {
+  static MemoryKindRows<MemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Row,
 #include "core/config/memory_kinds.inc"
-};
+  };
+  return rows;
+}
 
 }  // namespace
 
-const MemoryRow& row_of(MemoryKind kind) { return *kRows[static_cast<size_t>(kind)]; }
+const MemoryRow& row_of(MemoryKind kind) { return rows().of(kind); }
 
-std::span<const MemoryRow* const> rows_of_memory_kinds() { return kRows; }
+std::span<const MemoryRow* const> rows_of_memory_kinds() { return rows().all(); }
+
+void add_row(MemoryKind kind, const MemoryRow& row) { rows().add(kind, row); }
 
 std::string said_kind(const MemoryConfig& memory) { return fmt::format(R"(kind = "{}")", name_of_choice(memory.kind)); }
 

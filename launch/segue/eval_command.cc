@@ -26,6 +26,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/job.h"
+#include "launch/segue/options.h"
 #include "launch/segue/run_of_checkpoint.h"
 
 namespace segue {
@@ -59,6 +60,7 @@ struct EvalOptions {
   void describe(JsonFields& fields) {
     fields.optional("config", config, {.meaning = "settings as JSON; flags override them", .flag = {.value = "FILE"}});
     settings.describe(fields);
+    describe_extensions(fields);
     fields.optional("force", force,
                     {.meaning = "replace another evaluation that output or name holds already. The same settings with "
                                 "the same checkpoint need no force"});
