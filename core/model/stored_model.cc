@@ -49,6 +49,12 @@ void expect_extension(const Json& document, std::string_view source) {
 
 }  // namespace
 
+void check_extension(const Checkpoint& checkpoint) {
+  if (!checkpoint.contains(kModelFile)) return;
+  const std::string source = (checkpoint.directory() / kModelFile).string();
+  expect_extension(parse_json<CheckpointError>(checkpoint.text(kModelFile), source), source);
+}
+
 StoredModel parse_model(std::string_view text, const std::string& source) {
   const auto document = parse_json<CheckpointError>(text, source);
   expect_extension(document, source);

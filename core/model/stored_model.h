@@ -34,6 +34,10 @@ TensorFile weights_file(const Parameters& parameters, ConstTensorView values);
 // model needs an extension that is not there: what a checkpoint says loads none.
 StoredModel parse_model(std::string_view text, const std::string& source);
 
+// Throws CheckpointError naming the extension that a checkpoint's model needs, where it is not there: before anything
+// else of the checkpoint is read that names a kind.
+void check_extension(const Checkpoint& checkpoint);
+
 // Throw CheckpointError naming file and tensor, expected and found.
 StoredModel read_model(const Checkpoint& checkpoint);
 void check_weights(const Checkpoint& checkpoint, const Parameters& parameters);  // whether they could be read

@@ -42,6 +42,7 @@ constexpr const char* kEvalExamples =
     "  segue eval --checkpoint runs/vanilla --recompute --stride 8 --output vanilla\n"
     "  segue eval --checkpoint runs/books --split valid --json > valid.json\n"
     "  segue eval --config evaluation.json --batch-size 16\n"
+    "  segue eval --checkpoint runs/fast --extension ./fast_weights.so   # its kind of memory comes from there\n"
     "The memory may be longer or shorter than in training. --mem-len 0 evaluates the model without memory.\n"
     "The result goes to RUN/evaluations/NAME, where segue report finds it. Without --name, the settings make the\n"
     "name. --json prints the content of evaluation.json, and nothing else.\n"

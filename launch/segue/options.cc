@@ -17,10 +17,10 @@ void describe_extensions(JsonFields& fields, std::vector<std::string>& paths) {
 }
 
 void describe_overrides(JsonFields& fields, std::vector<std::string>& overrides) {
-  describe_extensions(fields);
   fields.optional("set", overrides,
                   {.meaning = "replace a value of the config, such as model.mem_len=256",
                    .flag = {.value = "KEY=VALUE", .is_repeated = true}});
+  describe_extensions(fields);
 }
 
 }  // namespace segue
