@@ -132,7 +132,7 @@ def test_keys_are_strict(program):
 def test_missing(program):
     """Named with its cure, and nothing is loaded, whatever lies where a loader might look."""
     refused(program, CONFIG, "train", "config.json", "--run", "no", "--quiet", says=["model.memory.kind", "fast_weights", CURE])
-    for arguments in (("eval", "--checkpoint", "whole", "--output", "no"), ("generate", "--checkpoint", "whole"),
+    for arguments in (("eval", "--checkpoint", "whole", "--output", "no"), ("generate", "--checkpoint", "whole", "--prompt", "a"),
                       ("inspect", "whole"), ("export", "--checkpoint", "whole", "--output", "no.safetensors")):
         refused(program, CHECKPOINT, *arguments, says=["model.json: extension", '"fast_weights"', CURE])
     refused(program, CONFIG, "train", "--run", "whole", "--resume", says=["fast_weights", CURE])
