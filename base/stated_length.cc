@@ -34,14 +34,14 @@ uint64_t number_at(std::string_view text, size_t offset) {
 // Of the superblock, versions 0 to 3 (HDF5 File Format Specification, section II.A), where addresses have 8 bytes and
 // count from the file's beginning.
 std::optional<StatedLength> length_of_hdf5(std::string_view beginning) {
-  constexpr size_t kVersionAt = 8;
+  constexpr size_t kSuperblockVersionAt = 8;
   constexpr size_t kShortestHead = 48;
   constexpr std::array<size_t, 4> kSizesAt{13, 13, 9, 9};
   constexpr std::array<size_t, 4> kBaseAt{24, 28, 12, 12};
   constexpr size_t kEndAfterBase = 16;
   constexpr char kAddressBytes = 8;
-  if (beginning.size() <= kVersionAt) return StatedLength{.bytes = kShortestHead, .is_least = true};
-  const auto version = static_cast<unsigned char>(beginning[kVersionAt]);
+  if (beginning.size() <= kSuperblockVersionAt) return StatedLength{.bytes = kShortestHead, .is_least = true};
+  const auto version = static_cast<unsigned char>(beginning[kSuperblockVersionAt]);
   if (version >= kBaseAt.size()) return std::nullopt;
   const size_t base = kBaseAt.at(version);
   const size_t end = base + kEndAfterBase;

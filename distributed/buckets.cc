@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 
 namespace segue {
-
-namespace {
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 int64_t bucket_elements(double mebibytes) { return static_cast<int64_t>(mebibytes * (1 << 20) / sizeof(float)); }
 

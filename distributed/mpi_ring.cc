@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/divide_up.h"
 #include "distributed/collectives.h"
 
 namespace segue {
@@ -28,8 +29,6 @@ void add(DType dtype, std::byte* sums, const std::byte* values, int64_t count) {
   if (dtype == DType::kFloat64) return add<double>(sums, values, count);
   add<int64_t>(sums, values, count);
 }
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

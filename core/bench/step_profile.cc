@@ -115,7 +115,7 @@ std::string as_words(std::string name) {
 }
 
 // "93.1 GFLOP/s" of products, "4.2 GB/s   " of all else: numbers stand below one another.
-std::string format_rate(const ProfileRow& row) {
+std::string format_row_rate(const ProfileRow& row) {
   const bool multiplies = row.flops > 0.0;
   return fmt::format("{:.1f} {:<7}", (multiplies ? row.flops : row.bytes) / row.seconds / 1e9,
                      multiplies ? "GFLOP/s" : "GB/s");
@@ -153,7 +153,7 @@ std::string format_profile(const StepProfile& profile, const Ceilings& ceilings)
   add("ms", false, [](const ProfileRow& row) { return fmt::format("{:.3f}", 1e3 * row.seconds); });
   add("of step", false,
       [&](const ProfileRow& row) { return fmt::format("{:.1f}%", 100.0 * row.seconds / profile.seconds); });
-  add("rate       ", false, of_operations(format_rate));
+  add("rate       ", false, of_operations(format_row_rate));
   add("of roof", false, of_operations([&](const ProfileRow& row) {
         return fmt::format("{:.1f}%", 100.0 * row.share_of_roof(ceilings));
       }));

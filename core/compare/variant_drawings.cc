@@ -12,8 +12,8 @@ namespace segue {
 
 namespace {
 
-constexpr size_t kMostLayers = 3;     // of a variant whose layers differ
-constexpr int64_t kMostPoints = 250;  // of a line
+constexpr size_t kMostDrawnLayers = 3;  // of a variant whose layers differ
+constexpr int64_t kMostPoints = 250;    // of a line
 
 // One drawing for all that see the same.
 void add_drawing(std::vector<report::VisiblePairs>& drawings, report::VisiblePairs drawing) {
@@ -81,7 +81,7 @@ report::Figure biases_of(const ComparisonResult& result) {
       .table = {}};
   for (const ComparedVariant& variant : result.variants) {
     const std::vector<size_t> biased = layers_with_biases(variant.biases);
-    for (const size_t i : report::even_choice(biased.size(), kMostLayers)) {
+    for (const size_t i : report::even_choice(biased.size(), kMostDrawnLayers)) {
       const size_t layer = biased[i];
       const std::string name = variant.name + (variant.biases.size() > 1 ? fmt::format(", layer {}", layer) : "");
       report::Plot plot = plot_of(name, variant.biases[layer]);

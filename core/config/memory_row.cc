@@ -12,7 +12,7 @@ namespace segue {
 
 namespace {
 
-MemoryKindRows<MemoryRow>& rows() {
+MemoryKindRows<MemoryRow>& rows_in_configs() {
   static MemoryKindRows<MemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Row,
 #include "core/config/memory_kinds.inc"
@@ -22,11 +22,11 @@ MemoryKindRows<MemoryRow>& rows() {
 
 }  // namespace
 
-const MemoryRow& row_of(MemoryKind kind) { return rows().of(kind); }
+const MemoryRow& row_of(MemoryKind kind) { return rows_in_configs().of(kind); }
 
-std::span<const MemoryRow* const> rows_of_memory_kinds() { return rows().all(); }
+std::span<const MemoryRow* const> rows_of_memory_kinds() { return rows_in_configs().all(); }
 
-void add_row(MemoryKind kind, const MemoryRow& row) { rows().add(kind, row); }
+void add_row(MemoryKind kind, const MemoryRow& row) { rows_in_configs().add(kind, row); }
 
 std::string said_kind(const MemoryConfig& memory) { return fmt::format(R"(kind = "{}")", name_of_choice(memory.kind)); }
 

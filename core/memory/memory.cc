@@ -15,7 +15,7 @@ namespace segue {
 
 namespace {
 
-MemoryKindRows<KeptMemoryRow>& rows() {
+MemoryKindRows<KeptMemoryRow>& rows_of_kept() {
   static MemoryKindRows<KeptMemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Kept,
 #include "core/config/memory_kinds.inc"
@@ -25,9 +25,9 @@ MemoryKindRows<KeptMemoryRow>& rows() {
 
 }  // namespace
 
-const KeptMemoryRow& kept(MemoryKind kind) { return rows().of(kind); }
+const KeptMemoryRow& kept(MemoryKind kind) { return rows_of_kept().of(kind); }
 
-void add_row(MemoryKind kind, const KeptMemoryRow& row) { rows().add(kind, row); }
+void add_row(MemoryKind kind, const KeptMemoryRow& row) { rows_of_kept().add(kind, row); }
 
 std::unique_ptr<TrainingMemory> make_rows_and_states(const ModelConfig& model, const ModelUse& use, int64_t streams,
                                                      const Compute& compute) {

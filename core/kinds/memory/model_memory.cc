@@ -9,7 +9,7 @@ namespace segue {
 
 namespace {
 
-MemoryKindRows<ModelMemoryRow>& rows() {
+MemoryKindRows<ModelMemoryRow>& rows_in_models() {
   static MemoryKindRows<ModelMemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##InModel,
 #include "core/config/memory_kinds.inc"
@@ -17,11 +17,11 @@ MemoryKindRows<ModelMemoryRow>& rows() {
   return rows;
 }
 
-const ModelMemoryRow& in_model(MemoryKind kind) { return rows().of(kind); }
+const ModelMemoryRow& in_model(MemoryKind kind) { return rows_in_models().of(kind); }
 
 }  // namespace
 
-void add_row(MemoryKind kind, const ModelMemoryRow& row) { rows().add(kind, row); }
+void add_row(MemoryKind kind, const ModelMemoryRow& row) { rows_in_models().add(kind, row); }
 
 Value MemoryStations::remembered_rows(const Shape& shape) {
   const Slot rows = tape().bound(shape, tape().activations());
