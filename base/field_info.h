@@ -55,6 +55,7 @@ struct FieldInfo {
   double maximum = std::numeric_limits<double>::infinity();
   double below = std::numeric_limits<double>::infinity();  // the value must be less than this
   std::string_view role = {};                              // the schema's "x-role"; empty: none
+  std::string_view of_others = {};                         // where words that are no choice may come from, in errors
   Kinds kinds = {};                                        // of the struct's `kind`, that read it
   FlagInfo flag = {};
 

@@ -87,7 +87,7 @@ std::string hint_at_list(const Json& found, const std::string& path) {
 class Reader : public JsonFields {
  public:
   Reader(const Json& document, std::string_view source, RaiseError raise) : source_(source), raise_(raise) {
-    places_.push_back({&document, {}, 0, {}});
+    places_.push_back({&document, {}, 0, {}, {}});
   }
 
   void visit_document(const Describe& describe) {
@@ -112,12 +112,12 @@ class Reader : public JsonFields {
       missing_ =
           fmt::format("{}: {}: required key is missing ({})", source_, join_json_path(path(), key), info.meaning);
     if (!present && !is_struct) return false;
-    places_.push_back({present ? &*found : &absent_struct_, key, 0, {}});
+    places_.push_back({present ? &*found : &absent_struct_, key, 0, info.of_others, {}});
     return true;
   }
 
   void enter_element(int64_t index) override {
-    places_.push_back({&(*places_.back().value)[static_cast<size_t>(index)], {}, index, {}});
+    places_.push_back({&(*places_.back().value)[static_cast<size_t>(index)], {}, index, {}, {}});
   }
 
   void leave() override { places_.pop_back(); }
@@ -155,7 +155,7 @@ class Reader : public JsonFields {
     const auto at = std::find(names.begin(), names.end(), word);
     if (at == names.end()) {
       const std::string_view near = nearest_word(word, {names.begin(), names.end()});
-      fail(expected, near.empty() ? "" : did_you_mean(fmt::format("\"{}\"", near)));
+      fail(expected, near.empty() ? std::string(places_.back().of_others) : did_you_mean(fmt::format("\"{}\"", near)));
     }
     index = static_cast<size_t>(at - names.begin());
   }
@@ -186,6 +186,7 @@ class Reader : public JsonFields {
     const Json* value;
     std::string_view key;  // empty: an element, or the root
     int64_t index;
+    std::string_view of_others;           // see FieldInfo
     std::vector<std::string_view> known;  // keys described so far, when the value is an object
   };
 

@@ -10,15 +10,23 @@ namespace segue {
 #define SEGUE_MEMORY_KIND(Name, word, meaning) extern const MemoryRow k##Name##Row;
 #include "core/config/memory_kinds.inc"
 
-std::span<const MemoryRow* const> rows_of_memory_kinds() {
-  static constexpr const MemoryRow* kRows[] = {
+namespace {
+
+MemoryKindRows<MemoryRow>& rows_in_configs() {
+  static MemoryKindRows<MemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Row,
 #include "core/config/memory_kinds.inc"
   };
-  return kRows;
+  return rows;
 }
 
-const MemoryRow& row_of(MemoryKind kind) { return *rows_of_memory_kinds()[static_cast<size_t>(kind)]; }
+}  // namespace
+
+const MemoryRow& row_of(MemoryKind kind) { return rows_in_configs().of(kind); }
+
+std::span<const MemoryRow* const> rows_of_memory_kinds() { return rows_in_configs().all(); }
+
+void add_row(MemoryKind kind, const MemoryRow& row) { rows_in_configs().add(kind, row); }
 
 std::string said_kind(const MemoryConfig& memory) { return fmt::format(R"(kind = "{}")", name_of_choice(memory.kind)); }
 

@@ -52,6 +52,9 @@ struct MemoryRow {
 const MemoryRow& row_of(MemoryKind kind);
 std::span<const MemoryRow* const> rows_of_memory_kinds();  // of all kinds, in the order of the list
 
+// Of a kind that was added.
+void add_row(MemoryKind kind, const MemoryRow& row);
+
 // `kind = "WORD"`.
 std::string said_kind(const MemoryConfig& memory);
 

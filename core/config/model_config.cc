@@ -300,7 +300,7 @@ void LayerOverride::describe(JsonFields& fields) {
 }
 
 void MemoryConfig::describe(JsonFields& fields) {
-  fields.kind(kind, {.meaning = "what is remembered"});
+  fields.kind(kind, {.meaning = "what is remembered", .of_others = "; a kind of an extension needs --extension FILE"});
   fields.optional("initial", initial, {.meaning = "memory before the first segment", .role = kUse});
   for (const MemoryRow* row : rows_of_memory_kinds()) row->describe(*this, fields);
 }

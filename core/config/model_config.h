@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/kinds.h"
+#include "core/config/own_options.h"
 
 namespace segue {
 
@@ -122,6 +123,7 @@ struct MemoryConfig {
   int64_t states = 64;
   int64_t recurrent_layer = -1;  // read it through the function of this name
   RecurrentGate gate = {};
+  OwnOptions own = {};  // of a kind that comes from an extension
   void describe(JsonFields& fields);
 };
 

@@ -39,4 +39,7 @@ struct KeptMemoryRow {
 
 const KeptMemoryRow& kept(MemoryKind kind);
 
+// Of a kind that was added (core/config/memory_kind.h).
+void add_row(MemoryKind kind, const KeptMemoryRow& row);
+
 }  // namespace segue

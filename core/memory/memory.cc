@@ -13,13 +13,21 @@ namespace segue {
 #define SEGUE_MEMORY_KIND(Name, word, meaning) extern const KeptMemoryRow k##Name##Kept;
 #include "core/config/memory_kinds.inc"
 
-const KeptMemoryRow& kept(MemoryKind kind) {
-  static constexpr const KeptMemoryRow* kRows[] = {
+namespace {
+
+MemoryKindRows<KeptMemoryRow>& rows_of_kept() {
+  static MemoryKindRows<KeptMemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##Kept,
 #include "core/config/memory_kinds.inc"
   };
-  return *kRows[static_cast<size_t>(kind)];
+  return rows;
 }
+
+}  // namespace
+
+const KeptMemoryRow& kept(MemoryKind kind) { return rows_of_kept().of(kind); }
+
+void add_row(MemoryKind kind, const KeptMemoryRow& row) { rows_of_kept().add(kind, row); }
 
 std::unique_ptr<TrainingMemory> make_rows_and_states(const ModelConfig& model, const ModelUse& use, int64_t streams,
                                                      const Compute& compute) {

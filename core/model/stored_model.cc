@@ -1,8 +1,11 @@
 // model.json and weights.safetensors.
 #include "core/model/stored_model.h"
 
+#include <fmt/format.h>
+
 #include "base/json_fields.h"
 #include "base/process_status.h"
+#include "core/config/memory_kind.h"
 #include "core/model/parameter_specs.h"
 
 namespace segue {
@@ -11,6 +14,7 @@ namespace segue {
 constexpr double kMostTokens = 2147483647;
 
 void StoredModel::describe(JsonFields& fields) {
+  fields.optional("extension", extension, {.meaning = "extension that the model's kind of memory comes from"});
   fields.required("model", model, {.meaning = "the model"});
   fields.required("vocab_size", vocab_size,
                   {.meaning = "size of the vocabulary", .unit = "tokens", .minimum = 2, .maximum = kMostTokens});
@@ -20,7 +24,49 @@ void StoredModel::describe(JsonFields& fields) {
   fields.required("tokenizer", tokenizer, {.meaning = "tokenizer of the training data; empty when unknown"});
 }
 
-TextFile model_file(const StoredModel& stored) { return {kModelFile, write_fields(stored).dump(2) + "\n"}; }
+TextFile model_file(const StoredModel& stored) {
+  StoredModel written = stored;
+  const std::string_view extension = extension_of(stored.model.memory.kind);
+  written.extension = extension.empty() ? std::nullopt : std::optional<std::string>(extension);
+  return {kModelFile, write_fields(written).dump(2) + "\n"};
+}
+
+namespace {
+
+constexpr const char* kExtensionKey = "extension";
+
+// Before the model is read, whose kind of memory is unknown without it.
+void expect_extension(const Json& document, std::string_view source) {
+  if (!document.is_object() || !document.contains(kExtensionKey) || !document[kExtensionKey].is_string()) return;
+  const auto& name = document[kExtensionKey].get_ref<const std::string&>();
+  const Words kinds = choices_of(MemoryKind{});
+  for (size_t kind = 0; kind < kinds.size(); ++kind)
+    if (const std::string_view known = extension_of(static_cast<MemoryKind>(kind)); !known.empty() && known == name)
+      return;
+  throw CheckpointError("{}: {}: expected an extension that is loaded, found {}; give its file by --extension FILE",
+                        source, kExtensionKey, describe_json(document[kExtensionKey]));
+}
+
+}  // namespace
+
+void check_extension(const Checkpoint& checkpoint) {
+  if (!checkpoint.contains(kModelFile)) return;
+  const std::string source = (checkpoint.directory() / kModelFile).string();
+  expect_extension(parse_json<CheckpointError>(checkpoint.text(kModelFile), source), source);
+}
+
+StoredModel parse_model(std::string_view text, const std::string& source) {
+  const auto document = parse_json<CheckpointError>(text, source);
+  expect_extension(document, source);
+  auto stored = read_fields<CheckpointError, StoredModel>(document, source);
+  const std::string_view expected = extension_of(stored.model.memory.kind);
+  if (stored.extension.value_or("") != expected)
+    throw CheckpointError(R"({}: {}: expected {} with model.memory.kind = "{}", found {})", source, kExtensionKey,
+                          expected.empty() ? "none" : fmt::format("\"{}\"", expected),
+                          name_of_choice(stored.model.memory.kind),
+                          stored.extension ? fmt::format("\"{}\"", *stored.extension) : "none");
+  return stored;
+}
 
 std::vector<NamedTensor> named_parts(const Parameters& parameters, ConstTensorView flat) {
   std::vector<NamedTensor> parts;
@@ -70,8 +116,9 @@ void check_weights(const Checkpoint& checkpoint, const StoredModel& stored) {
 }  // namespace
 
 StoredModel read_model(const Checkpoint& checkpoint) {
-  auto stored = checkpoint.read<StoredModel>(kModelFile);
-  check_model(stored.model, (checkpoint.directory() / kModelFile).string());
+  const std::string source = (checkpoint.directory() / kModelFile).string();
+  StoredModel stored = parse_model(checkpoint.text(kModelFile), source);
+  check_model(stored.model, source);
   check_weights(checkpoint, stored);
   return stored;
 }

@@ -93,11 +93,7 @@ std::optional<int64_t> vocabulary_of(const std::filesystem::path& path, const Co
   const CheckpointStore store(path / "checkpoints");
   if (const std::optional<int64_t> newest = store.newest()) {
     const std::filesystem::path file = store.path_of(*newest) / kModelFile;
-    if (path_exists(file)) {
-      const std::string source = file.string();
-      return read_fields<CheckpointError, StoredModel>(parse_json<CheckpointError>(read_file(file), source), source)
-          .vocab_size;
-    }
+    if (path_exists(file)) return parse_model(read_file(file), file.string()).vocab_size;
   }
   return config.data.vocab_size > 0 ? std::optional(config.data.vocab_size) : std::nullopt;
 }

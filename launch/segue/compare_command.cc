@@ -35,6 +35,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/evaluation_command_lines.h"
 #include "launch/segue/flags.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -57,6 +58,7 @@ constexpr std::chrono::milliseconds kLook(50);  // between looks whether a progr
 struct CompareOptions {
   std::string file;
   std::vector<std::string> overrides;
+  std::vector<std::string> extensions;
   std::string output;
   std::string launcher;
   std::optional<int64_t> only;
@@ -71,6 +73,7 @@ struct CompareOptions {
     fields.optional("set", overrides,
                     {.meaning = "replace a value of the base config for all variants, such as data.path=data/book",
                      .flag = {.value = "KEY=VALUE", .is_repeated = true}});
+    describe_extensions(fields, extensions);
     fields.optional(
         "output", output,
         {.meaning = "directory of the comparison; default: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
@@ -393,6 +396,7 @@ class Runner {
     std::vector<std::string> words = words_of(options_.launcher);
     words.push_back(program_);
     words.insert(words.end(), arguments.begin(), arguments.end());
+    for (const std::string& path : options_.extensions) words.insert(words.end(), {kExtensionFlag, path});
     if (options_.quiet) words.emplace_back("--quiet");
     const auto start = std::chrono::steady_clock::now();
     ChildProcess child(words, ChildOutput::kNone);
@@ -436,6 +440,7 @@ class Runner {
   std::string command() const {
     std::string text = "segue compare " + shell_word(options_.file);
     for (const std::string& override_text : options_.overrides) text += " --set " + shell_word(override_text);
+    for (const std::string& path : options_.extensions) text += fmt::format(" {} {}", kExtensionFlag, shell_word(path));
     text += " --output " + shell_word(plan_.directory.string());
     if (!options_.launcher.empty()) text += " --launcher " + shell_word(options_.launcher);
     if (options_.only) text += fmt::format(" --only {}", *options_.only);

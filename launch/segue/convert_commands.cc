@@ -29,6 +29,7 @@
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -105,6 +106,7 @@ struct ExportOptions {
   void describe(JsonFields& fields) {
     fields.required("checkpoint", checkpoint,
                     {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
+    describe_extensions(fields);
     fields.optional("format", format, {.meaning = "program the weights are for"});
     fields.required(
         "output", output,

@@ -26,6 +26,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/job.h"
+#include "launch/segue/options.h"
 #include "launch/segue/run_of_checkpoint.h"
 
 namespace segue {
@@ -41,6 +42,7 @@ constexpr const char* kEvalExamples =
     "  segue eval --checkpoint runs/vanilla --recompute --stride 8 --output vanilla\n"
     "  segue eval --checkpoint runs/books --split valid --json > valid.json\n"
     "  segue eval --config evaluation.json --batch-size 16\n"
+    "  segue eval --checkpoint runs/fast --extension ./fast_weights.so   # its kind of memory comes from there\n"
     "The memory may be longer or shorter than in training. --mem-len 0 evaluates the model without memory.\n"
     "The result goes to RUN/evaluations/NAME, where segue report finds it. Without --name, the settings make the\n"
     "name. --json prints the content of evaluation.json, and nothing else.\n"
@@ -59,6 +61,7 @@ struct EvalOptions {
   void describe(JsonFields& fields) {
     fields.optional("config", config, {.meaning = "settings as JSON; flags override them", .flag = {.value = "FILE"}});
     settings.describe(fields);
+    describe_extensions(fields);
     fields.optional("force", force,
                     {.meaning = "replace another evaluation that output or name holds already. The same settings with "
                                 "the same checkpoint need no force"});

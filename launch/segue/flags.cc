@@ -17,7 +17,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/extension/load_extension.h"
 #include "distributed/launched_tasks.h"
+#include "launch/segue/options.h"
 #include "launch/segue/usage_error.h"
 
 namespace segue {
@@ -255,6 +257,8 @@ CLI::App& add_described_command(CLI::App& app, const std::string& name, const st
   prototype(maker);
   command->callback([command, run = std::move(run)] {
     if (!takes_ranks(*command)) check_one_process(command->get_name());
+    if (const CLI::Option* option = command->get_option_no_throw(kExtensionFlag))
+      for (const std::string& path : option->results()) load_extension(path);
     run(*command);
   });
   return *command;

@@ -29,6 +29,7 @@
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/job.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -76,6 +77,7 @@ struct GenerateOptions {
     fields.optional("as_is", as_is,
                     {.meaning = "take these files as they are: decompress, leave out and refuse nothing"});
     describe_options(fields, model);
+    describe_extensions(fields);
     fields.optional("json", json,
                     {.meaning = "write the samples, or the surprisals, here as JSON", .flag = {.value = "FILE"}});
     fields.optional("quiet", quiet, {.meaning = "print nothing but the text", .flag = {.alias = "-q"}});

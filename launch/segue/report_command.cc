@@ -14,6 +14,7 @@
 #include "core/report/report.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -45,6 +46,7 @@ struct ReportCommandOptions {
     fields.optional("verdict", verdict,
                     {.meaning = "text to put first on the page, such as what a comparison of the runs found",
                      .flag = {.value = "FILE"}});
+    describe_extensions(fields);
     fields.optional(
         "figures", figures,
         {.meaning = "directory to also write every plot to, as an SVG file of its own", .flag = {.value = "DIR"}});

@@ -12,12 +12,14 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/text.h"
+#include "core/model/stored_model.h"
 #include "core/train/training_state.h"
 
 namespace segue {
 
 std::optional<Config> config_of(const Checkpoint& checkpoint) {
   if (!checkpoint.contains(kConfigFile)) return std::nullopt;
+  check_extension(checkpoint);
   return checkpoint.read<Config>(kConfigFile);
 }
 

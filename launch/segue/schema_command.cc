@@ -8,6 +8,7 @@
 #include "data_pipeline/tasks/task_spec.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
+#include "launch/segue/options.h"
 
 namespace segue {
 
@@ -22,6 +23,7 @@ struct SchemaOptions {
     fields.optional("eval", is_of_evaluation, {.meaning = "schema of the files that `segue eval --config` reads"});
     fields.optional("compare", is_of_comparison, {.meaning = "schema of the files that `segue compare` reads"});
     fields.optional("tasks", is_of_tasks, {.meaning = "schema of the files that `segue tasks` reads"});
+    describe_extensions(fields);
   }
 };
 

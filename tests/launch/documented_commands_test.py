@@ -43,6 +43,10 @@ PROVEN_BY = {
     "cmake --install build/release": "library_test",
     "cmake -S PREFIX/share/doc/segue/example": "library_test",
     "score_text/score_text runs/book story.txt": "library_test",
+    "cmake -S PREFIX/share/doc/segue/extension_example": "extension_test",
+    "cmake --build fast_weights": "extension_test",
+    "segue train config.json --run runs/fast --extension": "extension_test",
+    "segue eval --checkpoint runs/fast --extension": "extension_test",
     "python3 -B tests/simt/mutation_check.py . build/release": "kernel_mutations",
     "launch/checks/tests": "launch/test",
     "launch/checks/lint": "launch/test",
@@ -366,6 +370,7 @@ PAGES = {  # the longest first
     **{str(page.relative_to(ROOT)): [bring_book] for page in sorted((ROOT / "docs/kinds").glob("*.md"))},
     "benchmarks/README.md": [],
     "launch/cluster/README.md": [bring_job],
+    "docs/extensions.md": [],
 }
 
 

@@ -40,6 +40,9 @@ def checkpoints():
         yield Case("checkpoint model", f"{key} {value}", evaluate, (CHECKPOINT, CONFIG), [], document("model.json", key, value))
     yield Case("checkpoint record", "controls in the host's name", inspect, OK, ["\\x1b[2J"], document("made_by.json", "host", ESCAPE))
     yield Case("checkpoint model", "controls in the tokenizer's name", inspect, OK, ["\\x1b[2J"], document("model.json", "tokenizer", ESCAPE))
+    for value in ("../../evil.so", "x" * 10**6, ESCAPE, "", 3):
+        yield Case("checkpoint model", f"extension {str(value)[:20]}", inspect, CHECKPOINT, ["model.json: extension"],
+                   document("model.json", "extension", value))
     yield Case("checkpoint model", "200,000 open brackets", evaluate, CHECKPOINT, ["model.json"], content("model.json", lambda c: b"[" * 200000))
     yield Case("checkpoint config", "no document", resume, (CONFIG, CHECKPOINT), ["config.json"], content("config.json", lambda c: b"\0" * 100))
     yield Case("checkpoint config", "another optimizer", resume, CHECKPOINT, ["lamb"], document("config.json", "optimizer.kind", "lamb"))

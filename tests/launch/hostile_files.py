@@ -68,6 +68,7 @@ def of_no_kind():
         "dataset": (["train", "../run.json", "--set", "data.path=file", "--run", "made"], (DATA, FILE)),
         "checkpoint": (["eval", "--checkpoint", "file", "--data", "../text"], (CHECKPOINT, FILE)),
         "report": (["report", "file", "--output", "page.html"], (USAGE, DATA, CHECKPOINT, FILE)),
+        "extension": (["inspect", "../run.json", "--extension", "file"], (CONFIG, FILE)),
         "inspect": (["inspect", "file"], (USAGE, DATA, CHECKPOINT, FILE)),
     }
     for reader, (command, codes) in readers.items():

@@ -24,6 +24,7 @@ HEIGHTS = {
     "core/convert": 8,
     "core/memory": 8,
     "core/engine": 9,
+    "core/extension": 9,
     "core/evaluation": 10,
     "core/generate": 11,
     "core/report": 11,

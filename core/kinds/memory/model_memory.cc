@@ -9,15 +9,19 @@ namespace segue {
 
 namespace {
 
-const ModelMemoryRow& in_model(MemoryKind kind) {
-  static constexpr const ModelMemoryRow* kRows[] = {
+MemoryKindRows<ModelMemoryRow>& rows_in_models() {
+  static MemoryKindRows<ModelMemoryRow> rows{
 #define SEGUE_MEMORY_KIND(Name, word, meaning) &k##Name##InModel,
 #include "core/config/memory_kinds.inc"
   };
-  return *kRows[static_cast<size_t>(kind)];
+  return rows;
 }
 
+const ModelMemoryRow& in_model(MemoryKind kind) { return rows_in_models().of(kind); }
+
 }  // namespace
+
+void add_row(MemoryKind kind, const ModelMemoryRow& row) { rows_in_models().add(kind, row); }
 
 Value MemoryStations::remembered_rows(const Shape& shape) {
   const Slot rows = tape().bound(shape, tape().activations());

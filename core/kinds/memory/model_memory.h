@@ -86,4 +86,7 @@ struct ModelMemoryRow {
   Remembered in_training = Remembered::kHiddenStates;
 };
 
+// Of a kind that was added (core/config/memory_kind.h).
+void add_row(MemoryKind kind, const ModelMemoryRow& row);
+
 }  // namespace segue
