@@ -46,11 +46,4 @@ std::string hint_at_missing(const std::filesystem::path& missing);
 // Throws UsageError, naming the flag, where there can be no directory of that name, since it or one above is a file.
 void check_directory_place(const std::filesystem::path& directory, std::string_view flag);
 
-// What a command writes into a file.
-enum class OutputFormat : uint8_t { kJson, kCsv, kHtml, kSvg, kSafetensors };
-
-// Throws FileError where such a file could not be written, and UsageError where one of another format stands, which it
-// would replace. Changes nothing.
-void check_output_file(const std::filesystem::path& path, OutputFormat format);
-
 }  // namespace segue

@@ -44,6 +44,12 @@ KindWords words_of(DocumentKind kind) {
       return {"the result of segue compare", ""};
     case DocumentKind::kInspection:
       return {"what segue inspect has printed", ""};
+    case DocumentKind::kGeneration:
+      return {"the result of segue generate", ""};
+    case DocumentKind::kBenchmark:
+      return {"the result of segue bench", ""};
+    case DocumentKind::kModelArguments:
+      return {"arguments of a model", ", which segue import reads as --args"};
     case DocumentKind::kDataset:
       return {"a dataset", ", which segue train (data.path) and segue eval (--data) read"};
     case DocumentKind::kCheckpoint:
@@ -187,6 +193,12 @@ DocumentKind kind_of(const Json& document) {
   if (document.contains("architectures") || has_text(document, "model_type")) return DocumentKind::kTransformersConfig;
   for (const char* group : {"model", "training", "optimizer", "schedule"})
     if (has_object(document, group)) return DocumentKind::kTrainingConfig;
+  const auto has_all = [&document](std::initializer_list<const char*> keys) {
+    return std::ranges::all_of(keys, [&](const char* key) { return document.contains(key); });
+  };
+  if (has_all({"checkpoint", "prompt", "tokens_per_second"})) return DocumentKind::kGeneration;
+  if (has_all({"setting", "measurements"})) return DocumentKind::kBenchmark;
+  if (has_all({"n_token", "n_layer", "d_model"})) return DocumentKind::kModelArguments;
   if (document.contains("splits") && has_text(document, "kind")) return DocumentKind::kTask;
   if (has_text(document, "checkpoint") || document.contains("warm_up")) return DocumentKind::kEvaluationSettings;
   return DocumentKind::kUnknown;
@@ -290,7 +302,7 @@ std::string read_document(const std::filesystem::path& path, DocumentKind expect
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) refuse(describe_path(path));
   if (std::filesystem::is_regular_file(path, error)) {
-    const std::string beginning = beginning_of(path);
+    const std::string beginning = read_beginning(path);
     refuse_git_lfs_pointer(beginning, path.string());
     if (!begins_as_json(beginning)) refuse(std::string(look_of(beginning)) + describe_cut(path));
   }

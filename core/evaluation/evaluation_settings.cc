@@ -101,7 +101,7 @@ void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("output", output,
                   {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv. If "
                               "it holds another evaluation, force replaces that as a whole",
-                   .flag = {.value = "DIR"}});
+                   .flag = {.value = "DIR", .is_output = true}});
   fields.optional("name", name,
                   {.meaning = "name of the result, which goes to RUN/evaluations/NAME of the checkpoint's run. Without "
                               "output and name, the settings make the name: eval-SPLIT-..."});

@@ -71,9 +71,9 @@ struct CompareOptions {
     fields.optional("set", overrides,
                     {.meaning = "replace a value of the base config for all variants, such as data.path=data/book",
                      .flag = {.value = "KEY=VALUE", .is_repeated = true}});
-    fields.optional(
-        "output", output,
-        {.meaning = "directory of the comparison; default: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
+    fields.optional("output", output,
+                    {.meaning = "directory of the comparison; default: comparisons/NAME-OF-FILE",
+                     .flag = {.value = "DIR", .is_output = true}});
     fields.optional("launcher", launcher,
                     {.meaning = "words to put before every segue train and segue eval, such as mpirun -np 4",
                      .flag = {.value = "WORDS"}});

@@ -59,8 +59,9 @@ struct TrainOptions {
     fields.optional("config", config,
                     {.meaning = "config file, or with --resume the directory of a run",
                      .flag = {.value = "FILE", .is_positional = true}});
-    fields.optional("run", run,
-                    {.meaning = "directory of the run; default: runs/NAME-OF-CONFIG", .flag = {.value = "DIR"}});
+    fields.optional(
+        "run", run,
+        {.meaning = "directory of the run; default: runs/NAME-OF-CONFIG", .flag = {.value = "DIR", .is_output = true}});
     describe_overrides(fields, overrides);
     fields.optional("resume", resume, {.meaning = "continue from the run's newest intact checkpoint"});
     fields.optional("quiet", quiet, {.meaning = "print only warnings and errors", .flag = {.alias = "-q"}});
