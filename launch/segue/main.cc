@@ -89,7 +89,7 @@ int run_and_print(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    segue::drop_wrong_threads();
+    segue::check_threads_variable();
     segue::wait_briefly(argv);
     segue::choose_threads();
     return segue::with_typed_errors([=] { return run_and_print(argc, argv); });

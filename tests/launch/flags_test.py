@@ -108,6 +108,9 @@ def test_wrong_number_of_threads(program):
     for value in ("2", " 2 , 1"):
         program.environment = dict(before, OMP_NUM_THREADS=value)
         check(program.run("schema")[1] == "", f"OMP_NUM_THREADS={value}")
+    for value in ("4097", "100000", "4,100000", "9" * 30):  # GNU's library crashes of these, or says that it cannot
+        program.environment = dict(before, OMP_NUM_THREADS=value)
+        refused(program, USAGE, "schema", says=[f'OMP_NUM_THREADS: expected an integer >= 1 and <= 4096, found "{value}"'])
     program.environment = before
 
 
