@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/help_format.h"
+#include "launch/segue/process_start.h"
 #include "launch/segue/shared_processors.h"
 #include "launch/segue/usage_error.h"
 #include "launch/segue/version.h"
@@ -88,6 +89,8 @@ int run_and_print(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  segue::open_standard_streams();
+  segue::fail_beyond_file_limit();
   try {
     segue::check_threads_variable();
     segue::wait_briefly(argv);

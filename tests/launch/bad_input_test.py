@@ -12,6 +12,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from program import TINY_MODEL, Program, check, refused
@@ -463,6 +464,38 @@ def test_broken_weights(program):
             says=["generating: token 0 of the generated text: ", *of])
 
 
+def test_closed_streams(program):
+    """As some daemons start programs: no file of a run or a dataset takes the number of a stream and what is printed."""
+    program.write("closed.txt", "It was the best of times.\n" * 400)
+    small = config(program, "small.json", max_step=2)
+
+    def start(words, closed):
+        code = f"import os, sys; [os.close(n) for n in {closed}]; os.execv(sys.argv[1], sys.argv[1:])"
+        return subprocess.run([sys.executable, "-c", code, program.binary, *words], cwd=program.directory,
+                              env=program.environment, timeout=60, check=False).returncode
+
+    for closed in ((0,), (2,), (0, 1, 2)):
+        name = "closed" + "".join(map(str, closed))
+        check(start(["prepare", "closed.txt", "-o", name], closed) == 0, f"prepare without {closed}")
+        program.run("inspect", name, "--verify", "--quiet")
+        check(start(["train", small, "--run", name + ".run"], closed) == 0, f"train without {closed}")
+        check(os.path.getsize(program.path(name + ".run", "lock")) == 0, f"train without {closed}: printed into its lock")
+    check(start(["prepare", "-", "-o", "from-closed"], (0,)) == DATA, "closed standard input is empty")
+    check(start(["inspect", "text"], (1,)) == FILE, "a closed standard output takes nothing")
+
+
+def test_file_limit(program):
+    """A limit on the size of files is a full disk, and says so."""
+    program.write("long.txt", os.urandom(50000).hex())  # which no compression makes small
+    small = config(program, "small.json", max_step=2)
+    for words in (["prepare", "long.txt", "-o", "limited.data"], ["train", small, "--run", "limited.run"]):
+        process = subprocess.run([program.binary, *words], cwd=program.directory, env=program.environment, capture_output=True,
+                                 text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+        check(process.returncode == FILE and "File too large" in process.stderr.splitlines()[-1],
+              f"{words}: exit {process.returncode}: {process.stderr}")
+    check(not [name for name in os.listdir(program.directory) if name.startswith("limited.data")], "a dataset half written")
+
+
 def test_full_disk(program):
     """The save of step 4 meets a limit on the size of files; the one of step 2 stays as it was and can be gone on from."""
     small = config(program, "small.json", max_step=2)
@@ -482,7 +515,8 @@ def main():
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_newer_formats, test_places_of_outputs,
                  test_configs_of_other_programs, test_warnings_come_after_errors, test_output, test_position_table,
-                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_full_disk):
+                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_closed_streams,
+                 test_file_limit, test_full_disk):
         test(program)
 
 
