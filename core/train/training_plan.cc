@@ -177,6 +177,9 @@ Dataset dataset_of(const DataConfig& config) {
 
 void check_fit(const Config& config, const Dataset& dataset) {
   const std::string source = dataset.directory().string();
+  if (dataset.vocabulary() < kSmallestVocabulary)
+    throw DataError("{}: expected a vocabulary of at least {} tokens, found one of {}; prepare it again", source,
+                    kSmallestVocabulary, dataset.vocabulary());
   const int64_t expected = config.data.vocab_size;
   if (expected > 0 && expected != dataset.vocabulary())
     throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}", source, expected,
