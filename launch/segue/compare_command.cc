@@ -372,6 +372,11 @@ class Runner {
       if (!path_exists(config)) write_file_atomically(config, format_json(to_json(run.config)));
       if (run_program(run, training_words(plan_, run)) && words_of_it != nullptr)
         run_program(run, words_of_it(plan_, run));
+      if (!options_.launcher.empty() && !is_done(run, evaluation))
+        throw UsageError(
+            "--launcher {}: expected a program that runs the command behind it to its end, such as 'mpirun -np 2'; it "
+            "ended with code 0, and {} is not trained and evaluated",
+            shell_word(options_.launcher), (plan_.directory / run.directory()).string());
       work -= work_of_run;
       work_done_ += work_of_run;
       if (work_of_run > 0.0) seconds_ += seconds_since(start);
