@@ -145,6 +145,8 @@ class Reader : public JsonFields {
     if (!found().is_string())
       fail("a string",
            found().is_primitive() ? fmt::format("; in double quotes it is one: \"{}\"", found().dump()) : "");
+    // No file and no message has one, and whoever reads C's strings stops there.
+    if (found().get_ref<const std::string&>().find('\0') != std::string::npos) fail("a string without NUL (\\u0000)");
     value = found().get<std::string>();
   }
 
