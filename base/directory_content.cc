@@ -124,6 +124,17 @@ std::string hint_at_missing(const fs::path& missing) {
   return {};
 }
 
+std::optional<fs::path> run_around(const fs::path& path) {
+  constexpr int kDeepest = 3;  // runs/book/checkpoints/best/state.json
+  fs::path place = path.lexically_normal();
+  if (!place.has_filename()) place = place.parent_path();
+  for (int above = 0; above < kDeepest && place.has_relative_path() && place != "."; ++above) {
+    place = place.has_parent_path() ? place.parent_path() : fs::path(".");
+    if (std::ranges::count(kinds_in(place), DirectoryKind::kRun) > 0) return place;
+  }
+  return std::nullopt;
+}
+
 void check_directory_place(const fs::path& directory, std::string_view flag) {
   fs::path place = directory;
   while (place.has_parent_path() && !path_exists(place) && place != place.parent_path()) place = place.parent_path();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ std::string meant_beside(const std::filesystem::path& missing, DirectoryKind kin
 // What may be wrong with a path at which nothing is: a web address, several paths with commas, a pattern that matches
 // nothing, or a home directory that no shell has put in. "; download it first, and name the file"; mostly nothing.
 std::string hint_at_missing(const std::filesystem::path& missing);
+
+// The run that a file or a directory of it lies in, such as a checkpoint; nothing where it is in none.
+std::optional<std::filesystem::path> run_around(const std::filesystem::path& path);
 
 // Throws UsageError, naming the flag, where there can be no directory of that name, since it or one above is a file.
 void check_directory_place(const std::filesystem::path& directory, std::string_view flag);

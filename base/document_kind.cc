@@ -271,7 +271,7 @@ std::string describe_path(const std::filesystem::path& path) {
   if (has(DirectoryKind::kCheckpoint)) return described(DocumentKind::kCheckpoint);
   if (has(DirectoryKind::kRun)) return "a run, which segue report, segue eval and others read";
   if (has(DirectoryKind::kComparison))
-    return fmt::format("a comparison, whose runs are {}/*", shell_word((path / "runs").string()));
+    return fmt::format("the result of a comparison, whose runs are {}/*", shell_word((path / "runs").string()));
   if (has(DirectoryKind::kEvaluation)) return "an evaluation, which segue report reads with its run";
   const DocumentKind of_config = kind_of_file(path / "config.json");
   return of_config == DocumentKind::kUnknown ? files_in(path) : described(of_config);

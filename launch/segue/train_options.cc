@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -44,6 +45,13 @@ std::string resuming_command(const std::filesystem::path& run) {
 
 TrainOptions understood(TrainOptions options) {
   if (options.config.empty()) return options;
+  const std::optional<std::filesystem::path> around = run_around(options.config);
+  if (options.resume && around && options.run.empty())
+    throw UsageError("--resume {}: expected a run, found {}{}", shell_word(options.config),
+                     describe_path(options.config), did_you_mean("--resume " + shell_word(around->string())));
+  if (around && std::filesystem::is_directory(options.config))
+    throw UsageError("{}: expected a config file, found {}; continue its run with: {}", options.config,
+                     describe_path(options.config), resuming_command(*around));
   if (options.resume && std::filesystem::is_directory(options.config) && !is_run(options.config))
     throw UsageError("--resume {}: expected a run, found {}", options.config, describe_path(options.config));
   if (!is_run(options.config)) return options;

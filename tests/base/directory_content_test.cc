@@ -39,6 +39,16 @@ TEST_F(DirectoryContentTest, IsKnownByItsFiles) {
   EXPECT_EQ(kinds_in(directory_ / "absent"), Kinds{});
 }
 
+TEST_F(DirectoryContentTest, ARunIsFoundAroundItsFiles) {
+  const std::filesystem::path run = with("run", {"config.json", "metrics.jsonl"});
+  with("run/checkpoints/step-00000010", {"state.json"});
+  for (const char* inside : {"config.json", "checkpoints", "checkpoints/", "checkpoints/step-00000010",
+                             "checkpoints/step-00000010/state.json", "nothing"})
+    EXPECT_EQ(run_around(run / inside), run) << inside;
+  EXPECT_EQ(run_around(run), std::nullopt);
+  EXPECT_EQ(run_around(directory_ / "run.json"), std::nullopt);
+}
+
 TEST_F(DirectoryContentTest, IsSaidInWords) {
   EXPECT_EQ(describe_content(with("both", {"config.json", "metrics.jsonl", "manifest.json", "train-00000.h5"})),
             "a run and a dataset");

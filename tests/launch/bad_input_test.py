@@ -334,6 +334,28 @@ def test_resuming_with_other_keys(program):
     refused(program, CHECKPOINT, *resumed, says=["expected the tokens that it was trained on, tokens:xxh3:", "found tokens:xxh3:", " in shards; name the dataset of then with --set data.path=DIR"])
 
 
+def test_paths_in_a_run(program):
+    """The run around them is what is meant."""
+    last, file = "run/checkpoints/step-00000004", config(program)
+    refused(program, USAGE, "train", last, "--run", "new", says=[f"{last}: expected a config file, found a checkpoint",
+                                                                 "segue train --run run --resume"])
+    for path, found in ((last, "a checkpoint"), ("run/checkpoints", "checkpoints of a run"),
+                        ("run/config.json", "a file of a run")):
+        refused(program, USAGE, "train", "--resume", path, says=[f"--resume {path}: expected a run, found {found}",
+                                                                 "did you mean --resume run?"], leaves_nothing_at="runs")
+        if path != "run/config.json":
+            refused(program, USAGE, "train", file, "--run", path, says=[f"{path}: expected a directory for a run", "did you mean run?"])
+    copy(program, "run", "bare")
+    shutil.rmtree(program.path("bare", "checkpoints"))
+    for command in (("generate", "bare", "a"), ("eval", "bare")):
+        refused(program, CHECKPOINT, *command, says=["bare: expected a run with a checkpoint, found one that has saved none yet"])
+    long = "x" * 300
+    os.symlink("loop", program.path("loop"))
+    for name, reason in ((long, "File name too long"), ("loop", "Too many levels of symbolic links")):
+        for command, code in ((("train", file, "--run", name), FILE), (("prepare", "text.txt", "-o", name), FILE)):
+            refused(program, code, *command, says=[name, reason])
+
+
 def test_files_of_other_commands(program):
     """What another command reads is called by its name, with the command."""
     training = config(program)
@@ -515,7 +537,7 @@ def main():
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_newer_formats, test_places_of_outputs,
                  test_configs_of_other_programs, test_warnings_come_after_errors, test_output, test_position_table,
-                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_closed_streams,
+                 test_launchers, test_resuming_with_other_keys, test_paths_in_a_run, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_closed_streams,
                  test_file_limit, test_full_disk):
         test(program)
 
