@@ -334,6 +334,20 @@ def test_resuming_with_other_keys(program):
     refused(program, CHECKPOINT, *resumed, says=["expected the tokens that it was trained on, tokens:xxh3:", "found tokens:xxh3:", " in shards; name the dataset of then with --set data.path=DIR"])
 
 
+def test_tokenizers(program):
+    program.write("vocab.json", '{"hello": 0, "world": 1}')
+    program.write("half.json", '{"hello": "world"}')
+    for name, code, says in (
+            ("run", DATA, ["run: expected a tokenizer.json", "found a run", "name Hugging Face's tokenizer.json"]),
+            ("text", DATA, ["text: expected a tokenizer.json", "found a dataset", "name Hugging Face's tokenizer.json"]),
+            ("run/checkpoints/step-00000004/tokenizer.json", DATA, ["found what a checkpoint of Segue keeps of its tokenizer"]),
+            ("vocab.json", DATA, ["vocab.json: expected Hugging Face's tokenizer.json, found words and their numbers alone"]),
+            ("half.json", DATA, ["found JSON without a model; name the tokenizer.json"]),
+            ("tiktoken", USAGE, ["--tokenizer tiktoken: expected its file in place of this word"]),
+            ("nosuch.json", USAGE, ["--tokenizer nosuch.json: expected a file, or one of ", "there is no such file"])):
+        refused(program, code, "prepare", "text.txt", "-o", "other", "--tokenizer", name, says=says, leaves_nothing_at="other")
+
+
 def test_paths_in_a_run(program):
     """The run around them is what is meant."""
     last, file = "run/checkpoints/step-00000004", config(program)
@@ -537,7 +551,7 @@ def main():
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_newer_formats, test_places_of_outputs,
                  test_configs_of_other_programs, test_warnings_come_after_errors, test_output, test_position_table,
-                 test_launchers, test_resuming_with_other_keys, test_paths_in_a_run, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_closed_streams,
+                 test_launchers, test_resuming_with_other_keys, test_tokenizers, test_paths_in_a_run, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_closed_streams,
                  test_file_limit, test_full_disk):
         test(program)
 
