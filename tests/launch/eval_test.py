@@ -270,7 +270,7 @@ def test_damage_and_the_best(program):
     refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/checkpoints/step-00000020",
             says=["found nothing there; in hurt/checkpoints are step-00000015, step-00000030 and best"])
     refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/step-15", says=["did you mean hurt/checkpoints/step-00000015?"])
-    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "nope", says=["nope: there is no such dataset; did you mean one?"])
+    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "ones", says=["ones: there is no such dataset; did you mean one?"])
     refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "missing", says=["missing: there is no such dataset; beside it: ", "text"])
     refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "text/test-00000.h5", says=["found a file in it; did you mean text?"])
 

@@ -106,6 +106,10 @@ TEST(Config, UnknownKeysNameTheNearest) {
             "c.json: model.clamp_len: unknown key; did you mean model.position.clamp_len?");
   EXPECT_EQ(error_of(R"({"dta": {"path": "d"}})"), "c.json: dta: unknown key; did you mean data?");
   EXPECT_EQ(error_of(R"({"data": {"path": "d", "volume": 256}})"), "c.json: data.volume: unknown key");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "checkpoint": {"keep": 3}})"),
+            "c.json: checkpoint.keep: unknown key; did you mean checkpoint.keep_last?");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "sched": {}})"), "c.json: sched: unknown key; did you mean schedule?");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "Model": {}})"), "c.json: Model: unknown key; did you mean model?");
 }
 
 TEST(Config, KeysOfOtherProgramsAreKnown) {
