@@ -101,7 +101,7 @@ def test_command_line(program):
             (("bench",), "bench: expected a command, one of attention"),
             (("eval", "--checkpoint"), "--checkpoint: expected DIR after it, found nothing"),
             (("eval", "--checkpoint", "a", "--tgt-len"), "--tgt-len: expected INT after it, found nothing"),
-            (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found 2"),
+            (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found a and b"),
             (("train", "run.json", "--set"), "--set: expected KEY=VALUE after it, found nothing"),
             (("inspect", "run.json", "--json", "--mask", "a.svg"), "--mask and --json: expected one of them"),
             (("inspect", "run.json", "--products"), "--products: expected --json with it"),
