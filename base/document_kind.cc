@@ -134,9 +134,18 @@ bool is_safetensors(std::string_view beginning) {
   return beginning.size() > 8 && beginning[8] == '{' && beginning[7] == '\0';
 }
 
+// Whether JSON seems to follow a comment.
+bool begins_with_comment(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  const bool is_comment = text.starts_with("//") || text.starts_with("/*") || text.starts_with('#');
+  const size_t object = text.find('{');
+  return is_comment && object != std::string_view::npos && text.find("\":", object) != std::string_view::npos;
+}
+
 // What a file that is no document of Segue looks like.
 std::string_view look_of(std::string_view beginning) {
   if (beginning.empty()) return "an empty file";
+  if (begins_with_comment(beginning)) return "JSON that begins with a comment, which JSON does not have: leave it out";
   if (begins_as_json(beginning)) return "JSON that no command knows";
   for (const Signature& signature : kSignatures)
     if (beginning.starts_with(signature.bytes)) return signature.look;
@@ -260,6 +269,7 @@ std::string describe_path(const std::filesystem::path& path) {
     return fmt::format("a file of {}, whose directory is {}", whole->kind, shell_word(whole->directory.string()));
   if (fs::is_regular_file(path, error)) {
     const std::string beginning = beginning_of(path);
+    if (beginning.empty() && std::filesystem::file_size(path, error) > 0 && !error) return "a file that cannot be read";
     const DocumentKind kind = begins_as_json(beginning) ? kind_of_file(path) : DocumentKind::kUnknown;
     if (kind != DocumentKind::kUnknown) return described(kind);
     return std::string(look_of(beginning)) + describe_cut(path);

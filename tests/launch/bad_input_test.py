@@ -399,9 +399,10 @@ def test_files_of_other_commands(program):
     others = {"book.txt": "text, which segue prepare reads", "some.h5": "an HDF5 file; it is cut off: 8 bytes of at least ", "cut.h5": "an HDF5 file; it is cut off: 99 bytes of ",
               "cut.safetensors": "weights of a checkpoint, without the rest of it; it is cut off: ",
               "seen.png": "a picture", "wide.json": "UTF-16 text: iconv -f UTF-16 -t UTF-8", "wide_le.json": "UTF-16 text: iconv -f UTF-16LE",
+              "noted.json": "JSON that begins with a comment, which JSON does not have: leave it out",
               "packed.json": "a file compressed by gzip: decompress it first", "empty.json": "an empty file",
               "none": "an empty directory", "bytes": "a file of another format"}
-    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("bytes", bytes(range(99))), ("seen.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("noted.json", b'// mine\n{"model": {"n_layer": 1}}\n'), ("bytes", bytes(range(99))), ("seen.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
                           ("wide.json", '{"model": {}}'.encode("utf-16")), ("wide_le.json", '{"model": {}}'.encode("utf-16-le")),
                           ("packed.json", gzip.compress(b"{}"))):
         program.write(name, content)

@@ -210,9 +210,12 @@ TEST(Config, ValuesWrittenOtherwiseAreToldHow) {
   EXPECT_THAT(error("model.n_layer=1e5"), testing::EndsWith("found 100000.0"));  // too many, however it is written
   EXPECT_THAT(error("training.max_step=1e5"), testing::HasSubstr("found 100000.0; write 100000"));
   EXPECT_THAT(error("training.max_step=\"30\""), testing::HasSubstr("found \"30\"; write it without quotes: 30"));
-  EXPECT_THAT(error("model.mem_len=1,000"), testing::HasSubstr("found \"1,000\"; write it without quotes: 1000"));
-  EXPECT_THAT(error("model.dropout=0,5"), testing::HasSubstr("found \"0,5\"; write it without quotes: 0.5"));
+  EXPECT_THAT(error("model.mem_len=1,000"), testing::HasSubstr("found \"1,000\"; write 1000"));
+  EXPECT_THAT(error("model.dropout=0,5"), testing::HasSubstr("found \"0,5\"; write 0.5"));
   EXPECT_THAT(error("training.report=True"), testing::HasSubstr("found \"True\"; write true"));
+  EXPECT_THAT(error("model.layers=3"), testing::HasSubstr("expected a list, found 3; did you mean model.n_layer?"));
+  EXPECT_THAT(error("model.position=rope"),
+              testing::HasSubstr(R"(found "rope"; write {"kind": "rope"}, or set model.position.kind)"));
   EXPECT_THAT(error("data.path=12"), testing::HasSubstr("found 12; in double quotes it is one: \"12\""));
 }
 
