@@ -430,6 +430,12 @@ def test_files_of_other_commands(program):
     for command in (("train", training, "--run", "new", "--set", "data.path=datasets"), ("eval", "held/one", "--data", "datasets")):
         refused(program, DATA, *command, says=["a directory of datasets: datasets/a"])
     refused(program, DATA, "train", training, "--run", "new", "--set", "data.path=~/a", says=["~ is not read here: write $HOME/a"])
+    for directory, found in (("held/one", "a run"), ("text", "a dataset, which segue train"),
+                             ("held/one/checkpoints/step-00000002", "a checkpoint")):
+        refused(program, DATA, "prepare", directory, "--output", "d1", says=[f"{directory}: expected a regular file, found {found}"])
+    os.makedirs(program.path("stated"), exist_ok=True)
+    program.write("stated/state.json", "{}")
+    refused(program, DATA, "prepare", "stated", "--output", "d1", says=["stated: expected a file, found a directory of other files"])
     refused(program, DATA, "prepare", "text/test-00000.h5", "--output", "d1",
             says=["expected text or tokens, found a file of a dataset, whose directory is text"])
     refused(program, DATA, "generate", "held/one", "--score", "text/test-00000.h5",
@@ -473,7 +479,7 @@ def test_repeated_signal(program):
 def test_divergence(program):
     """Weights that overflow at the first step, and a run whose weights do after a good checkpoint."""
     huge = {"init": {"init_std": 1e25}}
-    refused(program, DIVERGED, "train", config(program, "huge.json", huge), "--run", "huge", says=["step 1", "no checkpoint"])
+    refused(program, DIVERGED, "train", config(program, "huge.json", huge), "--run", "huge", says=["step 1: ", "before any update of the weights: look at model.init"])
     program.run("train", config(program, "good.json", max_step=2), "--run", "good")
     rising = config(program, "rising.json", max_step=500)
     refused(program, DIVERGED, "train", rising, "--run", "good", "--resume", "--set", "optimizer.lr=1000", "--set",
