@@ -107,6 +107,7 @@ def test_a_model_is_used_otherwise(program):
             says=["--mem-len and --set model.mem_len", "one of them"])
     refused(program, CONFIG, "eval", *given("--set", 'model={"mem_len": 64}', "--mem-len", 8),
             says=["--mem-len and --set model.mem_len", "one of them"])
+    refused(program, CONFIG, "eval", *given("--mem-len", "8,16,8"), says=["--mem-len: expected each length once, found 8 again"])
     refused(program, CONFIG, "eval", *given("--mem-len", "8,0", "--same-length"), says=["segue eval: --mem-len: expected at least 1"])
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=0", "--same-length"),
             says=["segue eval: model.mem_len: expected at least 1"])
