@@ -291,7 +291,8 @@ void check_is_config(const std::string& path) {
 
 void run_inspect(const InspectOptions& options) {
   const std::filesystem::path path = options.path;
-  if (!std::filesystem::exists(path)) throw UsageError("{}: no such file or directory", options.path);
+  if (!std::filesystem::exists(path))
+    throw FileError("{}: there is no such file or directory{}", options.path, hint_at_missing(path));
   const bool is_config = std::filesystem::is_regular_file(path);
   check_read(options, is_config);
   if (is_config) check_is_config(options.path);
