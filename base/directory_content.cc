@@ -5,8 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <system_error>
 
 #include "base/error.h"
@@ -22,7 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostNamesRead = 10000;
 constexpr size_t kLongestNameShown = 100;
-constexpr size_t kLongestBeginning = 40;
 
 std::string_view words_of_kind(DirectoryKind kind) {
   switch (kind) {
@@ -44,40 +41,13 @@ std::string_view words_of_kind(DirectoryKind kind) {
   throw ContractError("a directory of kind {}", static_cast<int>(kind));
 }
 
-bool begins_as(std::string_view text, OutputFormat format) {
-  const size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  const std::string_view rest = text.substr(first);
-  switch (format) {
-    case OutputFormat::kJson:
-      return rest.starts_with('{') || rest.starts_with('[');
-    case OutputFormat::kCsv:
-      return rest.substr(0, rest.find('\n')).find(',') != std::string_view::npos;
-    case OutputFormat::kHtml:
-      return rest.starts_with("<!DOCTYPE html>");
-    case OutputFormat::kSvg:
-      return rest.starts_with("<svg") || rest.starts_with("<?xml");
-    case OutputFormat::kSafetensors:
-      return text.size() > 8 && text[8] == '{';
-  }
-  throw ContractError("an output of format {}", static_cast<int>(format));
-}
-
-std::string_view words_of_format(OutputFormat format) {
-  constexpr std::array<std::string_view, 5> kNames{"JSON", "CSV", "an HTML page", "an SVG picture", "safetensors"};
-  return kNames.at(static_cast<size_t>(format));
-}
-
 }  // namespace
 
-std::string beginning_of(const fs::path& path) {
-  constexpr size_t kBytes = 4096;
+std::string beginning_of(const fs::path& path) try {
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return "";
-  std::string text(kBytes, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
+  return fs::is_regular_file(path, ignored) ? read_beginning(path) : "";
+} catch (const FileError&) {
+  return "";
 }
 
 std::vector<std::string> names_in(const fs::path& directory) {
@@ -154,6 +124,17 @@ std::string hint_at_missing(const fs::path& missing) {
   return {};
 }
 
+std::optional<fs::path> run_around(const fs::path& path) {
+  constexpr int kDeepest = 3;  // runs/book/checkpoints/best/state.json
+  fs::path place = path.lexically_normal();
+  if (!place.has_filename()) place = place.parent_path();
+  for (int above = 0; above < kDeepest && place.has_relative_path() && place != "."; ++above) {
+    place = place.has_parent_path() ? place.parent_path() : fs::path(".");
+    if (std::ranges::count(kinds_in(place), DirectoryKind::kRun) > 0) return place;
+  }
+  return std::nullopt;
+}
+
 void check_directory_place(const fs::path& directory, std::string_view flag) {
   fs::path place = directory;
   while (place.has_parent_path() && !path_exists(place) && place != place.parent_path()) place = place.parent_path();
@@ -182,14 +163,6 @@ std::string meant_beside(const fs::path& missing, DirectoryKind kind) {
   for (size_t i = 0; i < shown; ++i)
     text += fmt::format("{}{}", i == 0 ? "; beside it: " : ", ", shell_word((parent / there[i]).string()));
   return text + (shown < there.size() ? fmt::format(" and {} more", there.size() - shown) : "");
-}
-
-void check_output_file(const fs::path& path, OutputFormat format) {
-  const std::string found = beginning_of(path);
-  if (!found.empty() && !begins_as(found, format))
-    throw UsageError("{}: expected {} to replace, or no such file; found one that begins \"{}\"; name another",
-                     path.string(), words_of_format(format), printable_line(found, kLongestBeginning));
-  check_writable(path);
 }
 
 }  // namespace segue

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,14 +44,10 @@ std::string meant_beside(const std::filesystem::path& missing, DirectoryKind kin
 // nothing, or a home directory that no shell has put in. "; download it first, and name the file"; mostly nothing.
 std::string hint_at_missing(const std::filesystem::path& missing);
 
+// The run that a file or a directory of it lies in, such as a checkpoint; nothing where it is in none.
+std::optional<std::filesystem::path> run_around(const std::filesystem::path& path);
+
 // Throws UsageError, naming the flag, where there can be no directory of that name, since it or one above is a file.
 void check_directory_place(const std::filesystem::path& directory, std::string_view flag);
-
-// What a command writes into a file.
-enum class OutputFormat : uint8_t { kJson, kCsv, kHtml, kSvg, kSafetensors };
-
-// Throws FileError where such a file could not be written, and UsageError where one of another format stands, which it
-// would replace. Changes nothing.
-void check_output_file(const std::filesystem::path& path, OutputFormat format);
 
 }  // namespace segue

@@ -44,6 +44,12 @@ KindWords words_of(DocumentKind kind) {
       return {"the result of segue compare", ""};
     case DocumentKind::kInspection:
       return {"what segue inspect has printed", ""};
+    case DocumentKind::kGeneration:
+      return {"the result of segue generate", ""};
+    case DocumentKind::kBenchmark:
+      return {"the result of segue bench", ""};
+    case DocumentKind::kModelArguments:
+      return {"arguments of a model", ", which segue import reads as --args"};
     case DocumentKind::kDataset:
       return {"a dataset", ", which segue train (data.path) and segue eval (--data) read"};
     case DocumentKind::kCheckpoint:
@@ -128,9 +134,18 @@ bool is_safetensors(std::string_view beginning) {
   return beginning.size() > 8 && beginning[8] == '{' && beginning[7] == '\0';
 }
 
+// Whether JSON seems to follow a comment.
+bool begins_with_comment(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  const bool is_comment = text.starts_with("//") || text.starts_with("/*") || text.starts_with('#');
+  const size_t object = text.find('{');
+  return is_comment && object != std::string_view::npos && text.find("\":", object) != std::string_view::npos;
+}
+
 // What a file that is no document of Segue looks like.
 std::string_view look_of(std::string_view beginning) {
   if (beginning.empty()) return "an empty file";
+  if (begins_with_comment(beginning)) return "JSON that begins with a comment, which JSON does not have: leave it out";
   if (begins_as_json(beginning)) return "JSON that no command knows";
   for (const Signature& signature : kSignatures)
     if (beginning.starts_with(signature.bytes)) return signature.look;
@@ -187,6 +202,12 @@ DocumentKind kind_of(const Json& document) {
   if (document.contains("architectures") || has_text(document, "model_type")) return DocumentKind::kTransformersConfig;
   for (const char* group : {"model", "training", "optimizer", "schedule"})
     if (has_object(document, group)) return DocumentKind::kTrainingConfig;
+  const auto has_all = [&document](std::initializer_list<const char*> keys) {
+    return std::ranges::all_of(keys, [&](const char* key) { return document.contains(key); });
+  };
+  if (has_all({"checkpoint", "prompt", "tokens_per_second"})) return DocumentKind::kGeneration;
+  if (has_all({"setting", "measurements"})) return DocumentKind::kBenchmark;
+  if (has_all({"n_token", "n_layer", "d_model"})) return DocumentKind::kModelArguments;
   if (document.contains("splits") && has_text(document, "kind")) return DocumentKind::kTask;
   if (has_text(document, "checkpoint") || document.contains("warm_up")) return DocumentKind::kEvaluationSettings;
   return DocumentKind::kUnknown;
@@ -248,6 +269,7 @@ std::string describe_path(const std::filesystem::path& path) {
     return fmt::format("a file of {}, whose directory is {}", whole->kind, shell_word(whole->directory.string()));
   if (fs::is_regular_file(path, error)) {
     const std::string beginning = beginning_of(path);
+    if (beginning.empty() && std::filesystem::file_size(path, error) > 0 && !error) return "a file that cannot be read";
     const DocumentKind kind = begins_as_json(beginning) ? kind_of_file(path) : DocumentKind::kUnknown;
     if (kind != DocumentKind::kUnknown) return described(kind);
     return std::string(look_of(beginning)) + describe_cut(path);
@@ -259,7 +281,7 @@ std::string describe_path(const std::filesystem::path& path) {
   if (has(DirectoryKind::kCheckpoint)) return described(DocumentKind::kCheckpoint);
   if (has(DirectoryKind::kRun)) return "a run, which segue report, segue eval and others read";
   if (has(DirectoryKind::kComparison))
-    return fmt::format("a comparison, whose runs are {}/*", shell_word((path / "runs").string()));
+    return fmt::format("the result of a comparison, whose runs are {}/*", shell_word((path / "runs").string()));
   if (has(DirectoryKind::kEvaluation)) return "an evaluation, which segue report reads with its run";
   const DocumentKind of_config = kind_of_file(path / "config.json");
   return of_config == DocumentKind::kUnknown ? files_in(path) : described(of_config);
@@ -290,7 +312,7 @@ std::string read_document(const std::filesystem::path& path, DocumentKind expect
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) refuse(describe_path(path));
   if (std::filesystem::is_regular_file(path, error)) {
-    const std::string beginning = beginning_of(path);
+    const std::string beginning = read_beginning(path);
     refuse_git_lfs_pointer(beginning, path.string());
     if (!begins_as_json(beginning)) refuse(std::string(look_of(beginning)) + describe_cut(path));
   }

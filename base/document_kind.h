@@ -22,8 +22,11 @@ enum class DocumentKind : uint8_t {
   kEffectiveContext,
   kComparisonResult,
   kInspection,
-  kDataset,     // its manifest
-  kCheckpoint,  // likewise
+  kGeneration,
+  kBenchmark,
+  kModelArguments,  // of the authors' programs
+  kDataset,         // its manifest
+  kCheckpoint,      // likewise
   kTransformersConfig,
   kTokenizer,
 };

@@ -13,7 +13,7 @@ void throw_as_error() {
   } catch (const Error&) {
     throw;
   } catch (const std::filesystem::filesystem_error& error) {
-    throw FileError("{}", error.what());
+    throw FileError("{}: {}", error.path1().string(), error.code().message());
   } catch (const std::bad_alloc&) {
     throw OutOfMemoryError("out of memory");
   } catch (const std::exception& error) {

@@ -40,6 +40,7 @@ struct FlagInfo {
   std::string_view alias = {};  // "-o"
   bool is_positional = false;
   bool may_be_unnamed = false;  // words that belong to no flag are its own
+  bool is_output = false;       // names a file or a directory to write
   bool is_repeated = false;     // a list, given element by element, which adds to what is there
 };
 

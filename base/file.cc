@@ -82,7 +82,7 @@ void check_for_git_lfs(const InputFile& file, const std::filesystem::path& path)
 }
 
 // Opening a pipe would wait for its writer, which O_NONBLOCK is against; of a socket only its kind can be asked.
-InputFile open_input(const std::filesystem::path& path) {
+InputFile open_regular(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
     throw FileError("{}: expected a regular file, found a socket", path.string());
@@ -92,6 +92,11 @@ InputFile open_input(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode))
     throw FileError("{}: expected a regular file, found {}", path.string(), kind_of(status.st_mode));
   file.size = status.st_size;
+  return file;
+}
+
+InputFile open_input(const std::filesystem::path& path) {
+  InputFile file = open_regular(path);
   check_for_git_lfs(file, path);
   return file;
 }
@@ -128,15 +133,6 @@ size_t write_some(int descriptor, std::span<const std::byte> bytes, const std::f
   return static_cast<size_t>(put);
 }
 
-// A pipe, a terminal, /dev/null: bytes go into it, and no file may take its place. So does standard output, whatever it
-// was redirected to.
-bool is_sink(const std::filesystem::path& path) {
-  const std::string name = path.lexically_normal().string();
-  if (name == "/dev/stdout" || name == "/dev/stderr" || name.starts_with("/dev/fd/")) return true;
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
 void write_into_sink(const std::filesystem::path& path, std::string_view text) {
   const Descriptor sink(path, O_WRONLY | O_APPEND | O_NOCTTY);
   static_cast<void>(std::fflush(stdout));  // which it may be
@@ -167,6 +163,14 @@ std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
   std::string text(static_cast<size_t>(file.size), '\0');
   const size_t done = read_into(std::as_writable_bytes(std::span(text)), file.descriptor.get(), path).size();
   if (done < text.size()) throw FileError("{}: ends at byte {}, expected {}", path.string(), done, file.size);
+  return text;
+}
+
+std::string read_beginning(const std::filesystem::path& path) {
+  constexpr size_t kBytes = 4096;
+  const InputFile file = open_regular(path);
+  std::string text(kBytes, '\0');
+  text.resize(read_into(std::as_writable_bytes(std::span(text)), file.descriptor.get(), path).size());
   return text;
 }
 
@@ -242,9 +246,16 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   return place;
 }
 
+bool is_stream(const std::filesystem::path& path) {
+  const std::string name = path.lexically_normal().string();
+  if (name == "/dev/stdout" || name == "/dev/stderr" || name.starts_with("/dev/fd/")) return true;
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 std::filesystem::path file_to_replace(const std::filesystem::path& path) {
   struct stat status {};
-  if (is_sink(path))
+  if (is_stream(path))
     throw FileError(
         "{}: expected a file to write, found {}", path.string(),
         ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) ? kind_of(status.st_mode) : "a stream");
@@ -279,7 +290,7 @@ void check_writable(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw FileError("{}: expected a file to write, found a directory", path.string());
-  if (is_sink(path)) {
+  if (is_stream(path)) {
     if (::access(path.c_str(), W_OK) != 0) throw FileError("{}: cannot write: {}", path.string(), reason_of_failure());
     return;
   }
@@ -299,7 +310,7 @@ void check_writable(const std::filesystem::path& path) {
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
-  if (is_sink(path)) return write_into_sink(path, text);
+  if (is_stream(path)) return write_into_sink(path, text);
   const std::filesystem::path target = behind_links(path);
   const std::filesystem::path beside = partial_of(target);
   UnfinishedOutput output(beside, target);

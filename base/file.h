@@ -23,6 +23,9 @@ std::string reason_of_failure();
 // The whole file as text; throws FileError, also when it is larger than max_bytes.
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes = int64_t{1} << 30);
 
+// The first bytes of a file, at most 4096, also of Git LFS's pointers; throws FileError.
+std::string read_beginning(const std::filesystem::path& path);
+
 // An open file, of which only the caller's block is in memory.
 class FileReader {
  public:
@@ -74,6 +77,10 @@ bool path_exists(const std::filesystem::path& path);
 
 // Where the links lead that `path` may be one of; what they lead to need not exist.
 std::filesystem::path behind_links(const std::filesystem::path& path);
+
+// A pipe, a terminal, /dev/null: bytes go into it, and no file may take its place. So does standard output, whatever it
+// was redirected to.
+bool is_stream(const std::filesystem::path& path);
 
 // The same, of a file; FileError where it is a device, a pipe or standard output, which no file may take the place of.
 std::filesystem::path file_to_replace(const std::filesystem::path& path);

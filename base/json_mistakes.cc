@@ -45,6 +45,8 @@ std::string mistake_of_word(std::string_view text, std::string_view word) {
   if (other != kOtherWords.end()) return fmt::format("expected {}, found {}", other->json, word);
   if (std::ranges::find(kNoNumbers, word) != kNoNumbers.end())
     return fmt::format("expected a finite number, found {}, which JSON does not have", word);
+  if (text.find_first_not_of(kSpace) == static_cast<size_t>(word.data() - text.data()))
+    return fmt::format("expected JSON, which begins with {{ or [, found {}", printable_line(word, kLongestWord));
   const auto behind = static_cast<size_t>(word.data() - text.data()) + word.size();
   const size_t next = text.find_first_not_of(kSpace, behind);
   const bool is_key = next != std::string_view::npos && text[next] == ':';
@@ -71,6 +73,8 @@ std::string mistake_in_text(std::string_view reason) {
     return "expected UTF-8, found another encoding: save the file as UTF-8";
   if (reason.find("missing closing quote") != std::string_view::npos)
     return "expected a double quote at the text's end";
+  if (reason.find("surrogate") != std::string_view::npos)
+    return "expected both halves of a character beyond \\uffff, as in \\ud83d\\ude00";
   if (reason.find("forbidden character after backslash") != std::string_view::npos)
     return "expected \\\\ for a backslash in a text";
   return {};

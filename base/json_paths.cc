@@ -70,6 +70,8 @@ std::string_view with_similar_leaf(std::string_view unknown, const std::vector<s
   return at == leaves.end() ? std::string_view() : paths[static_cast<size_t>(at - leaves.begin())];
 }
 
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
 // In the order that hint_at_key promises.
 MeantKey nearest_key(std::string_view unknown, const std::vector<std::string>& known) {
   for (std::string_view end = unknown; end.find('.') != std::string_view::npos; end.remove_prefix(end.find('.') + 1)) {
@@ -77,6 +79,12 @@ MeantKey nearest_key(std::string_view unknown, const std::vector<std::string>& k
         known, [end](const std::string& path) { return path == end || path.ends_with(fmt::format(".{}", end)); });
     if (same != known.end()) return {*same, {}};
   }
+  const auto begins = [unknown](std::string_view path) {
+    return path.size() >= unknown.size() &&
+           std::ranges::equal(path.substr(0, unknown.size()), unknown, {}, lower, lower);
+  };
+  for (const std::string& path : known)
+    if (path.size() == unknown.size() && begins(path)) return {path, {}};
   if (auto meant = meant_by_others(leaf_of(unknown), known)) {
     std::string sibling = join_json_path(parent_of(unknown), leaf_of(meant->key));
     if (std::ranges::find(known, sibling) != known.end()) meant->key = std::move(sibling);
@@ -88,6 +96,9 @@ MeantKey nearest_key(std::string_view unknown, const std::vector<std::string>& k
     if (parent_of(path) == parent_of(unknown)) siblings.emplace_back(path);
   if (const std::string_view sibling = with_similar_leaf(unknown, siblings); !sibling.empty())
     return {std::string(sibling), {}};
+  constexpr size_t kShortestAbbreviation = 4;
+  if (leaf_of(unknown).size() >= kShortestAbbreviation && std::ranges::count_if(siblings, begins) == 1)
+    return {std::string(*std::ranges::find_if(siblings, begins)), {}};
   return {std::string(with_similar_leaf(unknown, {known.begin(), known.end()})), {}};
 }
 

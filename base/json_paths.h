@@ -15,8 +15,9 @@ namespace segue {
 std::vector<std::string> key_paths(const Describe& prototype);
 
 // "; did you mean model.mem_len?" for the key most likely meant by `unknown_path` ("model.mem_length"); "" when there
-// is none: what other programs call so, else the same key elsewhere, else a similar key in the same object, else
-// anywhere. Where the unknown key holds an object of one key, and so on, `innermost_path` leads to the last of these
+// is none: the same in other letters, else what other programs call so, else the same key elsewhere, else a similar key
+// in the same object, else the only one there that begins so, else a similar one anywhere. Where the unknown key holds
+// an object of one key, and so on, `innermost_path` leads to the last of these
 // ("memory.mem_len" of the unknown "memory"): it is looked up where the unknown key has no counterpart with it.
 std::string hint_at_key(const std::string& unknown_path, const std::string& innermost_path, const Describe& prototype);
 

@@ -42,7 +42,8 @@ Json number_of_text(std::string text) {
 std::string hint_at_number(const Json& found, const FieldInfo& info) {
   const Json number = found.is_string() ? number_of_text(found.get<std::string>()) : Json();
   if (number.is_null() || !is_in_range(number.get<double>(), info)) return {};
-  return fmt::format("; write it without quotes: {}", number.dump());
+  const bool is_as_written = number.dump() == found.get_ref<const std::string&>();
+  return fmt::format("; write {}{}", is_as_written ? "it without quotes: " : "", number.dump());
 }
 
 // "; write 100000" of 1e5, where that would be taken.
@@ -81,6 +82,9 @@ std::string hint_at_list(const Json& found, const std::string& path) {
     const bool is_of_numbers = !text.empty() && text.find_first_not_of("0123456789.,-+eE ") == std::string::npos;
     return is_of_numbers && Json::accept(list) ? fmt::format("; write {}", list) : "";
   }
+  constexpr std::string_view kLayers = "layers";  // others count them by this name
+  if (found.is_number() && path.ends_with(kLayers))
+    return did_you_mean(path.substr(0, path.size() - kLayers.size()) + "n_layer");
   return found.is_number() ? fmt::format("; write [{}]", found.dump()) : "";
 }
 
@@ -143,8 +147,11 @@ class Reader : public JsonFields {
 
   void visit_text(std::string& value) override {
     if (!found().is_string())
-      fail("a string",
-           found().is_primitive() ? fmt::format("; in double quotes it is one: \"{}\"", found().dump()) : "");
+      fail("a string", found().is_primitive() && !found().is_null()
+                           ? fmt::format("; in double quotes it is one: \"{}\"", found().dump())
+                           : "");
+    // No file and no message has one, and whoever reads C's strings stops there.
+    if (found().get_ref<const std::string&>().find('\0') != std::string::npos) fail("a string without NUL (\\u0000)");
     value = found().get<std::string>();
   }
 
@@ -166,10 +173,11 @@ class Reader : public JsonFields {
   }
 
   void begin_struct() override {
-    if (!found().is_object()) fail("an object");
+    if (!found().is_object() && !found().is_string()) fail("an object");
   }
 
   void end_struct() override {
+    if (found().is_string()) fail("an object", hint_at_kind());
     if (!unknown_.empty()) return;
     const std::vector<std::string_view>& known = places_.back().known;
     for (const auto& [key, value] : found().items())
@@ -181,6 +189,13 @@ class Reader : public JsonFields {
   }
 
  private:
+  // Of a word in place of an object, which is mostly the object's kind.
+  std::string hint_at_kind() const {
+    const std::vector<std::string_view>& known = places_.back().known;
+    if (std::ranges::find(known, "kind") == known.end() || places_.size() == 1) return {};
+    return fmt::format(R"(; write {{"kind": {}}}, or set {})", describe_json(found()), join_json_path(path(), "kind"));
+  }
+
   // A value of the document on the way from its root to the current one.
   struct Place {
     const Json* value;

@@ -118,7 +118,8 @@ constexpr std::array kRows{
         "savesteps saveinterval saveevery saveintervalupdates checkpointinterval ckptinterval savefreq "
         "checkpointevery"},
     Row{"checkpoint.keep_last",
-        "savetotallimit keeplastepochs keepintervalupdates maxtokeep keepcheckpoints savetopk keeplastcheckpoints"},
+        "keep savetotallimit keeplastepochs keepintervalupdates maxtokeep keepcheckpoints savetopk "
+        "keeplastcheckpoints"},
     Row{"checkpoint.keep_best", "loadbestmodelatend savebest alwayssavecheckpoint"},
     // Mostly flags.
     Row{"run output",

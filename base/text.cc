@@ -77,8 +77,14 @@ size_t letters_lost(std::string_view a, std::string_view b) { return edit_distan
 
 // Words that differ by more are not each other's misspellings.
 size_t farthest_typo(size_t length) {
+  if (length < 3) return 0;
   if (length < 4) return 1;
   return std::clamp<size_t>(length / 3, 2, 4);
+}
+
+// Two edits of a short word are one slip where they lose one letter of each: it is another, or elsewhere.
+bool is_another_word(std::string_view word, std::string_view candidate, size_t distance) {
+  return word.size() < 6 && distance > 1 && letters_lost(word, candidate) > 2;
 }
 
 }  // namespace
@@ -98,7 +104,7 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
     if (longer - shorter > best_distance) continue;  // the distance is at least the difference of the lengths
     const size_t distance = edit_distance(word, candidate, 1);
     const bool is_tie = distance == best_distance && !best.empty();
-    if (distance >= best_distance && !is_tie) continue;
+    if ((distance >= best_distance && !is_tie) || is_another_word(word, candidate, distance)) continue;
     if (is_tie && letters_lost(word, candidate) >= letters_lost(word, best)) continue;
     best = candidate;
     best_distance = distance;

@@ -17,8 +17,8 @@ std::string human_duration(double seconds);                 // "2 h 05 min", "3 
 std::string non_finite(double value);                       // "nan", whose sign means nothing, "inf" or "-inf"
 
 // The candidate with the smallest edit distance to `word`, or "" when all differ in more than a third of its letters or
-// in more than four. Case does not count, nor which dash; of equals the one that keeps more of the word's letters in
-// their order, then the first.
+// in more than four. Of up to five letters one may be wrong or out of place, of two none. Case does not count, nor
+// which dash; of equals the one that keeps more of the word's letters in their order, then the first.
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates);
 
 // "; did you mean NEAR?" at the end of an error; nothing without such a word.

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/directory_content.h"
 #include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -92,7 +93,7 @@ void check_encoding(const TokenizerOptions& asked) {
     throw UsageError("--encoding: expected one of {}, found \"{}\"{}", fmt::join(known, ", "),
                      visible_line(*asked.encoding),
                      did_you_mean(nearest_word(*asked.encoding, {known.begin(), known.end()})));
-  if (asked.kind == TokenizerKind::kTiktoken && !asked.encoding &&
+  if (asked.kind == TokenizerKind::kTiktoken && !asked.encoding && !asked.file.empty() &&
       !encoding_of_file_name(asked.file.filename().string()))
     throw UsageError("--encoding: expected one of {}, as {} is named after none; found nothing", fmt::join(known, ", "),
                      visible_line(asked.file.string()));
@@ -110,6 +111,12 @@ bool is_line_of_ranks(std::string_view line) {
          std::all_of(line.begin() + static_cast<int64_t>(space) + 1, line.end(), is_digit);
 }
 
+// Whether it is what a checkpoint keeps of its tokenizer, which is no tokenizer by itself.
+bool is_of_segue(const std::filesystem::path& file) {
+  const std::string text = beginning_of(file);
+  return text.find("\"line_mark_token\"") != std::string::npos && text.find("\"checksum\"") != std::string::npos;
+}
+
 // What is known to be none: a directory, or JSON of another kind, beside which a tokenizer may be.
 void refuse_other_documents(const std::filesystem::path& file) {
   constexpr uintmax_t kMostBytes = uintmax_t{1} << 20;  // of a config; tokenizers are larger
@@ -121,9 +128,9 @@ void refuse_other_documents(const std::filesystem::path& file) {
     if (kind == DocumentKind::kUnknown || kind == DocumentKind::kTokenizer) return;
   }
   const std::filesystem::path directory = is_directory ? file : file.parent_path();
-  std::string meant = "; name its tokenizer.json";
+  std::string meant = "; name Hugging Face's tokenizer.json, or the file that it was made of";
   for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model"}) {
-    if (!path_exists(directory / name)) continue;
+    if (!path_exists(directory / name) || is_of_segue(directory / name)) continue;
     meant = did_you_mean(shell_word((directory / name).string()));
     break;
   }
@@ -200,6 +207,10 @@ PrepareOptions with_kind_of_file(PrepareOptions options) {
   if (asked.file.empty()) return options;
   if (!path_exists(asked.file)) {
     const std::span<const std::string_view> kinds = choices_of(TokenizerKind{});
+    const std::string name = asked.file.string();
+    if (name.find_first_of("./~") != std::string::npos)
+      throw UsageError("--tokenizer {}: expected a file, or one of {}; there is no such file{}", visible_line(name),
+                       fmt::join(kinds, ", "), hint_at_missing(asked.file));
     throw UsageError("--tokenizer: expected one of {}, or a file, found \"{}\"{}", fmt::join(kinds, ", "),
                      visible_line(asked.file.string()), did_you_mean(kind_meant_by(asked.file.string())));
   }

@@ -241,7 +241,7 @@ bool is_list_in_lines(std::string_view beginning, const std::string& field) {
 }
 
 std::string part_of_whole(const std::filesystem::path& file, std::string_view beginning) {
-  if (!looks_binary(beginning)) return {};
+  if (!looks_binary(beginning) && !beginning.starts_with("\x89HDF"sv)) return {};
   const auto whole = whole_of_file(file);
   if (!whole) return {};
   const bool is_dataset = whole->kind == "a dataset";

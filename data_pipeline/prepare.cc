@@ -150,6 +150,17 @@ DatasetManifest write_splits(const PrepareOptions& options, const std::vector<Co
   return manifest;
 }
 
+// Who predicts among fewer learns nothing, and no checkpoint of it can be read.
+void check_vocabulary(const TokenizerInfo& info, const PrepareOptions& options) {
+  if (info.vocabulary >= kSmallestVocabulary) return;
+  const bool are_words = info.kind == TokenizerKind::kWord && options.tokenizer.vocabulary_file.empty();
+  throw DataError("{}: expected a vocabulary of at least {} tokens, found {}{}", options.output.string(),
+                  kSmallestVocabulary, counted(info.vocabulary, "token"),
+                  options.tokenizer.min_count && are_words
+                      ? fmt::format("; lower --min-count ({})", human_count(*options.tokenizer.min_count))
+                      : "");
+}
+
 // The manifest as far as it is known beforehand, with the shards where tokens are counted by bytes.
 DatasetManifest planned_manifest(const PrepareOptions& options, const std::vector<Corpus>& corpora) {
   constexpr int64_t kTooManyShards = int64_t{1} << 20;
@@ -288,8 +299,10 @@ void prepare(const PrepareOptions& given, Logger& logger) {
   const std::string manifest_path = (options.output / kManifestFile).string();
   check_manifest_size(planned_manifest(options, corpora), manifest_path);
   const std::unique_ptr<Tokenizer> tokenizer = choose_tokenizer(options, corpora, logger);
+  if (tokenizer != nullptr) check_vocabulary(tokenizer->info(), options);
   if (tokenizer != nullptr) check_separator_of(options, *tokenizer, logger);
   DatasetManifest manifest = write_splits(options, corpora, tokenizer.get(), staged.path(), logger);
+  check_vocabulary(manifest.tokenizer, options);
   add_source_marks(options, corpora, staged.path(), manifest);
   check_manifest_size(manifest, manifest_path);
   for (const Corpus& corpus : corpora)

@@ -129,7 +129,8 @@ void PrepareOptions::describe(JsonFields& fields) {
                   "tokens: check each against it; default: all words, or the largest token found + 1",
        .minimum = 1,
        .flag = {.value = "SIZE"}});
-  fields.required("output", output, {.meaning = "directory of the dataset", .flag = {.value = "DIR", .alias = "-o"}});
+  fields.required("output", output,
+                  {.meaning = "directory of the dataset", .flag = {.value = "DIR", .alias = "-o", .is_output = true}});
   fields.optional(
       "compress", compression,
       {.meaning = "deflate level; 0: no compression", .minimum = 0, .maximum = 9, .flag = {.value = "LEVEL"}});

@@ -19,6 +19,7 @@ constexpr int64_t bytes_of(TokenType type) { return int64_t{1} << static_cast<in
 
 // Tokens travel as int32 once read, so the largest vocabulary is the same for every wider type.
 constexpr int64_t kLargestVocabulary = std::numeric_limits<int32_t>::max();
+constexpr int64_t kSmallestVocabulary = 2;  // of what can be learned
 constexpr int64_t largest_vocabulary(TokenType type) {
   return type == TokenType::kUInt32 ? kLargestVocabulary : int64_t{1} << (8 * bytes_of(type));
 }

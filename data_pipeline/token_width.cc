@@ -56,13 +56,22 @@ bool are_groups(const std::vector<uint32_t>& numbers, size_t stride, size_t widt
 
 bool is_print(char byte) { return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\r' || byte == '\t'; }
 
+// Text in any encoding that is more than ASCII has no control characters, of which tokens have many among a few
+// hundred.
+bool is_text(std::string_view beginning) {
+  constexpr size_t kFewestBytes = 256;
+  const auto is_of_text = [](char byte) { return is_print(byte) || byte == '\f' || (byte & 0x80) != 0; };
+  return beginning.size() >= kFewestTokens &&
+         std::ranges::all_of(beginning, beginning.size() < kFewestBytes ? is_print : +is_of_text);
+}
+
 }  // namespace
 
 std::string other_tokens_than(TokenType type, std::string_view beginning) {
   const auto width = static_cast<size_t>(bytes_of(type));
   const std::vector<uint32_t> numbers = numbers_of(beginning, width);
   if (numbers.size() < kFewestCertain) return {};
-  if (beginning.size() >= kFewestTokens && std::ranges::all_of(beginning, is_print)) return "text: leave out --format";
+  if (is_text(beginning)) return "text: leave out --format";
   if (are_groups(numbers, 8 / width, width))
     return "tokens of int64: write them with save() of NumPy, or as uint32 with astype(\"uint32\")";
   if (width == 2 && are_groups(numbers, 2, width)) return "tokens of uint32: give --format uint32";

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
+#include "base/directory_content.h"
+#include "base/document_kind.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -302,7 +305,10 @@ std::string unsupported_directory_of(const std::filesystem::path& directory) {
   };
   const std::string name = shell_word(directory.string());
   if (has("dataset_dict.json")) return "a dataset of Hugging Face with a directory for each split: give one of them";
-  if (has("dataset_info.json") || has("state.json"))
+  const std::vector<DirectoryKind> kinds = kinds_in(directory);
+  if (!kinds.empty() && kinds.front() != DirectoryKind::kOthersModel) return describe_path(directory);
+  const bool has_state = beginning_of(directory / "state.json").find("\"_data_files\"") != std::string::npos;
+  if (has("dataset_info.json") || has_state)
     return fmt::format(
         "a dataset of Hugging Face: python3 -c \"import sys,datasets;datasets.load_from_disk(sys.argv[1]).to_json("
         "sys.argv[2])\" {} texts.jsonl && segue prepare --field text --input texts.jsonl --output DIR",
@@ -314,7 +320,6 @@ std::string unsupported_directory_of(const std::filesystem::path& directory) {
         "writelines(json.dumps(s,default=lambda v:v.tolist())+'\\n' for s in streaming.StreamingDataset(local="
         "sys.argv[1],batch_size=1))\" {} | segue prepare --field text --input - --output DIR",
         name);
-  if (has("manifest.json")) return "a dataset that segue prepare has made: train on it with data.path";
   if (has(".zarray") || has("zarr.json")) return "a Zarr array: write its tokens with numpy.save()";
   return {};
 }

@@ -356,6 +356,8 @@ void refuse_other_paths(const fs::path& path, const fs::path& real) {
   if (const auto whole = whole_of_file(path); whole && whole->kind != "a dataset")
     throw CheckpointError("{}: expected a run's directory, its checkpoints, or one checkpoint, found a file of {}{}",
                           path.string(), whole->kind, did_you_mean(shell_word(whole->directory.string())));
+  if (!may_be_one && std::ranges::count(kinds_in(real), DirectoryKind::kRun) > 0)
+    throw CheckpointError("{}: expected a run with a checkpoint, found one that has saved none yet", path.string());
   const std::string found = may_be_one ? "" : describe_path(path);
   if (!found.empty())
     throw CheckpointError("{}: expected a run's directory, its checkpoints, or one checkpoint, found {}", path.string(),

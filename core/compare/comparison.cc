@@ -98,7 +98,7 @@ void check_alike(const Comparison& comparison, const std::vector<Config>& config
 
 double flops_of_step(const Config& config, int64_t vocab_size, const StageLengths& lengths) {
   const Transformer model(config.model, vocab_size);
-  Parameters parameters(model.parameter_specs());
+  Parameters parameters = Parameters::planned(model.parameter_specs());
   const SegmentShape shape = training_shape(config, lengths, config.training.batch_size);
   const Flops flops = model.flops(parameters, use_of(config.model), shape);
   return flops.forward + flops.backward;

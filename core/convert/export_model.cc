@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_fields.h"
+#include "base/output_file.h"
 #include "core/config/memory_kind.h"
 #include "core/convert/arguments.h"
 #include "core/convert/tensor_names.h"
@@ -73,7 +74,7 @@ std::vector<std::string> export_weights(WeightFormat format, const ModelConfig& 
     throw CheckpointError("export to {}: tensor {} is not one of the model's", path.string(), given.begin()->first);
   const OwnedTensor inverse_frequencies = frequencies(model.d_model);
   exported.push_back({std::string(frequencies_name(format)), inverse_frequencies.view()});
-  write_safetensors(path, exported, {{"format", "pt"}});
+  write_safetensors(path, exported, {{"format", "pt"}, {"program", std::string(kExportedBy)}});
   return notes_of(format, model);
 }
 

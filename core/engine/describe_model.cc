@@ -98,7 +98,7 @@ Needs needs_of(const ModelConfig& model, const Transformer& transformer, Paramet
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
   const auto [lengths, scored, streams, moments] = training;
   const Transformer transformer(model, vocab_size);
-  Parameters parameters(transformer.parameter_specs());
+  Parameters parameters = Parameters::planned(transformer.parameter_specs());
   const ModelUse use = use_of(model);
   const Needs needs = needs_of(model, transformer, parameters, training);
   constexpr double kMega = 1e6;
@@ -140,7 +140,7 @@ std::vector<int64_t> extents_of(const Shape& shape) {
 
 OrderedJson model_json(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
   const Transformer transformer(model, vocab_size);
-  Parameters parameters(transformer.parameter_specs());
+  Parameters parameters = Parameters::planned(transformer.parameter_specs());
   const Needs needs = needs_of(model, transformer, parameters, training);
   OrderedJson json{{"config", write_fields(model)},
                    {"vocab_size", vocab_size},

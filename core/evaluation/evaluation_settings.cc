@@ -101,7 +101,7 @@ void EvaluationSettings::describe(JsonFields& fields) {
   fields.optional("output", output,
                   {.meaning = "directory for evaluation.json, evaluation.csv, by_position.csv and by_context.csv. If "
                               "it holds another evaluation, force replaces that as a whole",
-                   .flag = {.value = "DIR"}});
+                   .flag = {.value = "DIR", .is_output = true}});
   fields.optional("name", name,
                   {.meaning = "name of the result, which goes to RUN/evaluations/NAME of the checkpoint's run. Without "
                               "output and name, the settings make the name: eval-SPLIT-..."});
@@ -135,6 +135,13 @@ void check_settings(const EvaluationSettings& settings) {
     if (!settings.warm_up.empty()) refuse_both("document_boundary", "warm_up", "documents begin with empty memory");
     if (settings.recompute) refuse_both("document_boundary", "recompute", "windows ignore documents");
   }
+  const auto refuse_twice = [&](std::string_view key, std::vector<int64_t> lengths) {
+    std::ranges::sort(lengths);
+    if (const auto twice = std::ranges::adjacent_find(lengths); twice != lengths.end())
+      throw ConfigError("{}: expected each length once, found {} again", called(key), *twice);
+  };
+  refuse_twice("tgt_len", settings.tgt_len);
+  refuse_twice("mem_len", settings.mem_len);
   if (!settings.recompute && settings.stride != EvaluationSettings{}.stride)
     throw ConfigError("{}: expected none without {}, which alone has windows; found {}", called("stride"),
                       called("recompute"), settings.stride);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "core/evaluation/loss_statistics.h"
@@ -212,7 +213,8 @@ OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) 
 }
 
 std::string paired_differences_csv(const OrderedJson& comparison) {
-  std::string text = "first,second,tokens,loss,confidence95,bits_per_token,bits_per_byte,bits_per_byte_confidence95\n";
+  std::string text =
+      std::string(kCsvOfPairs) + "confidence95,bits_per_token,bits_per_byte,bits_per_byte_confidence95\n";
   for (const OrderedJson& line : comparison["evaluations"]) text += csv_line(comparison, cell(line, "name"), "", line);
   for (const OrderedJson& line : comparison["differences"])
     text += csv_line(comparison, cell(line, "first"), cell(line, "second"), line);

@@ -81,7 +81,8 @@ std::string JsonNode::find_text(std::string_view key) const {
 void check_format(const JsonNode& document, std::string_view format, int64_t version) {
   if (const JsonNode found = document.at("format"); found.text() != format) found.refuse(fmt::format("\"{}\"", format));
   if (const JsonNode found = document.at("version"); found.integer() != version)
-    found.refuse(fmt::format("{}", version));
+    found.refuse(
+        fmt::format("{}{}", version, found.integer() > version ? " (a newer Segue wrote it; use that one)" : ""));
 }
 
 }  // namespace segue::report

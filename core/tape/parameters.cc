@@ -68,7 +68,7 @@ RandomSequence sequence_of(const ParameterSpec& spec, uint64_t seed, uint64_t nu
 
 }  // namespace
 
-Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute, int64_t multiple_of)
+Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute, int64_t multiple_of, Storage storage)
     : specs_(std::move(specs)), compute_(compute) {
   int64_t size = 0;
   for (const ParameterSpec& spec : specs_) {
@@ -76,9 +76,12 @@ Parameters::Parameters(std::vector<ParameterSpec> specs, const Compute& compute,
     size += round_up(spec.shape.elements(), kAlignment);
   }
   size = round_up(size, multiple_of);
-  values_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
-  gradients_ = OwnedTensor(DType::kFloat32, {size}, compute.device);
-  if (compute.activations != DType::kFloat32) copy_ = OwnedTensor(compute.activations, {size}, compute.device);
+  const auto block = [&](DType dtype) {
+    return storage == Storage::kMemory ? FlatBlock(dtype, size, compute.device) : FlatBlock::planned(dtype, size);
+  };
+  values_ = block(DType::kFloat32);
+  gradients_ = block(DType::kFloat32);
+  if (compute.activations != DType::kFloat32) copy_ = block(compute.activations);
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i].initializer != Initializer::kConstant) continue;
     OwnedTensor constants(DType::kFloat32, specs_[i].shape);

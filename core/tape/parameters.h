@@ -6,12 +6,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/tensor.h"
 #include "core/config/config.h"
 #include "core/tape/compute.h"
+#include "core/tape/flat_block.h"
 #include "kernels/queue.h"
 
 namespace segue {
@@ -62,7 +63,13 @@ class Parameters {
  public:
   // Flat blocks get a size that is a multiple of `multiple_of` elements. Until they are set, constants have their
   // values, and all others are zero.
-  explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1);
+  explicit Parameters(std::vector<ParameterSpec> specs, const Compute& compute = {}, int64_t multiple_of = 1)
+      : Parameters(std::move(specs), compute, multiple_of, Storage::kMemory) {}
+  // The same on the CPU for a plan, which computes nothing with them: they may be larger than memory is.
+  static Parameters planned(std::vector<ParameterSpec> specs, DType activations = DType::kFloat32,
+                            int64_t multiple_of = 1) {
+    return {std::move(specs), {.device = {}, .activations = activations}, multiple_of, Storage::kAddresses};
+  }
   const Compute& compute() const { return compute_; }
 
   // Draws every parameter as a pure function of (seed, its name, its shape): models of one seed begin alike in what
@@ -97,13 +104,15 @@ class Parameters {
   ConstTensorView part_of(ConstTensorView flat, size_t i) const;
 
  private:
+  enum class Storage : uint8_t { kMemory, kAddresses };
+  Parameters(std::vector<ParameterSpec> specs, const Compute& compute, int64_t multiple_of, Storage storage);
   size_t index_of(std::string_view name) const;
   std::vector<ParameterSpec> specs_;
   Compute compute_;
   std::vector<int64_t> offsets_;
-  OwnedTensor values_;
-  OwnedTensor gradients_;
-  OwnedTensor copy_;
+  FlatBlock values_;
+  FlatBlock gradients_;
+  FlatBlock copy_;
 };
 
 }  // namespace segue

@@ -9,8 +9,9 @@
 
 namespace segue {
 
-// Throws DivergedError: that `what` was found at this step, the last checkpoint before it, and what to try.
+// Throws DivergedError: that `what` was found at this step, the last checkpoint before it, and what to try. Whether it
+// was found before the step updated the weights: of the first step no learning rate is the cause then.
 [[noreturn]] void refuse_divergence(int64_t step, const std::string& what, const CheckpointStore& store,
-                                    const Config& config);
+                                    const Config& config, bool is_before_update);
 
 }  // namespace segue

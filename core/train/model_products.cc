@@ -23,7 +23,7 @@ void append(std::vector<TapeProduct>& all, const Tape& tape) {
 class Recorder {
  public:
   Recorder(const Config& config, int64_t vocab_size)
-      : config_(config), model_(config.model, vocab_size), parameters_(model_.parameter_specs()) {}
+      : config_(config), model_(config.model, vocab_size), parameters_(Parameters::planned(model_.parameter_specs())) {}
 
   // Of streams in groups, one after the other: those of one size have the same products.
   std::vector<TapeProduct> training() {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/text.h"
 
 namespace segue {
 
@@ -75,8 +76,9 @@ void RunDirectory::check_own() const {
       throw UsageError("{}: exists and is not a run: it holds other files, such as {}; name another --run",
                        path_.string(), printable_line(other, kLongestNameShown));
   if (!kinds.empty() && std::ranges::count(kinds, DirectoryKind::kRun) == 0)
-    throw UsageError("{}: expected a directory for a run, found that of {}; name another with --run", path_.string(),
-                     describe_content(path_));
+    throw UsageError(
+        "{}: expected a directory for a run, found that of {}{}", path_.string(), describe_content(path_),
+        run_around(path_) ? did_you_mean(shell_word(run_around(path_)->string())) : "; name another with --run");
 }
 
 void RunDirectory::check_new() const {

@@ -287,7 +287,7 @@ void Trainer::settle() {
       if (std::isfinite(value)) continue;
       const std::string found =
           fmt::format("split \"{}\": the {} is {}", config_.data.train_split, what, non_finite(value));
-      refuse_divergence(report.step, found, store_, config_);
+      refuse_divergence(report.step, found, store_, config_, true);
     }
     if (const std::optional<std::string> warning = high_loss_warning_.take(report.step, loss)) warn(*warning);
     interval_.loss += loss;
@@ -365,7 +365,7 @@ std::optional<EvaluationResult> Trainer::result_unless(const StopSignal& stop) t
   return evaluator_.run_unless([&stop] { return stop.requested(); }, dataset_.split(config_.evaluation.split),
                                evaluation_plan(config_, dataset_));
 } catch (const DivergedError& error) {
-  refuse_divergence(state_.step, error.what(), store_, config_);
+  refuse_divergence(state_.step, error.what(), store_, config_, false);
 }
 
 std::optional<bool> Trainer::evaluate(const StopSignal& stop) {

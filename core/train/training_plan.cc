@@ -177,6 +177,9 @@ Dataset dataset_of(const DataConfig& config) {
 
 void check_fit(const Config& config, const Dataset& dataset) {
   const std::string source = dataset.directory().string();
+  if (dataset.vocabulary() < kSmallestVocabulary)
+    throw DataError("{}: expected a vocabulary of at least {} tokens, found one of {}; prepare it again", source,
+                    kSmallestVocabulary, dataset.vocabulary());
   const int64_t expected = config.data.vocab_size;
   if (expected > 0 && expected != dataset.vocabulary())
     throw DataError("{}: expected a vocabulary of data.vocab_size = {} tokens, found one of {}", source, expected,
@@ -216,8 +219,8 @@ std::string remedy_for_memory(const Config& config) {
 TrainingPlan plan_training(const Config& config, int64_t vocab_size, int ranks) {
   const Transformer model(config.model, vocab_size);
   const bool bf16 = config.training.precision == PrecisionKind::kBf16;
-  Parameters parameters = make_parameters(
-      model, {.device = {}, .activations = bf16 ? DType::kBFloat16 : DType::kFloat32}, config.optimizer, ranks);
+  Parameters parameters = Parameters::planned(model.parameter_specs(), bf16 ? DType::kBFloat16 : DType::kFloat32,
+                                              Buckets::aligned_elements(parts_of(config.optimizer, ranks)));
   const Buckets buckets = make_buckets(config, parameters, ranks);
   TrainingPlan plan{.parameters = parameters.count(),
                     .buckets = buckets.count(),

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/unfinished_output.h"
@@ -67,13 +67,14 @@ struct BenchOptions {
     describe_compute(fields, workbench.device, workbench.precision, workbench.threads);
     effort.describe(fields);
     ceilings.describe(fields);
-    fields.optional("json", json, {.meaning = "write the result here as JSON", .flag = {.value = "FILE"}});
+    fields.optional("json", json,
+                    {.meaning = "write the result here as JSON", .flag = {.value = "FILE", .is_output = true}});
   }
 };
 
 // Before anything is measured, and lost.
 Workbench make_workbench(const BenchOptions& options) {
-  if (!options.json.empty()) check_output_file(options.json, OutputFormat::kJson);
+  check_output_files({{"--json", options.json, OutputKind::kBenchmark}});
   warn_of_threads("--threads", options.workbench.threads, *make_logger(false));
   return Workbench(options.workbench);
 }

@@ -74,9 +74,9 @@ struct CompareOptions {
                     {.meaning = "replace a value of the base config for all variants, such as data.path=data/book",
                      .flag = {.value = "KEY=VALUE", .is_repeated = true}});
     describe_extensions(fields, extensions);
-    fields.optional(
-        "output", output,
-        {.meaning = "directory of the comparison; default: comparisons/NAME-OF-FILE", .flag = {.value = "DIR"}});
+    fields.optional("output", output,
+                    {.meaning = "directory of the comparison; default: comparisons/NAME-OF-FILE",
+                     .flag = {.value = "DIR", .is_output = true}});
     fields.optional("launcher", launcher,
                     {.meaning = "words to put before every segue train and segue eval, such as mpirun -np 4",
                      .flag = {.value = "WORDS"}});
@@ -375,6 +375,11 @@ class Runner {
       if (!path_exists(config)) write_file_atomically(config, format_json(to_json(run.config)));
       if (run_program(run, training_words(plan_, run)) && words_of_it != nullptr)
         run_program(run, words_of_it(plan_, run));
+      if (!options_.launcher.empty() && !is_done(run, evaluation))
+        throw UsageError(
+            "--launcher {}: expected a program that runs the command behind it to its end, such as 'mpirun -np 2'; it "
+            "ended with code 0, and {} is not trained and evaluated",
+            shell_word(options_.launcher), (plan_.directory / run.directory()).string());
       work -= work_of_run;
       work_done_ += work_of_run;
       if (work_of_run > 0.0) seconds_ += seconds_since(start);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/unfinished_output.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -88,7 +89,8 @@ struct ImportOptions {
                                 "(model.safetensors.index.json), or a directory with one of these",
                      .flag = {.value = "PATH"}});
     fields.required("args", args, {.meaning = "arguments of the model (JSON)", .flag = {.value = "FILE"}});
-    fields.required("output", output, {.meaning = "checkpoint directory to make", .flag = {.value = "DIR"}});
+    fields.required("output", output,
+                    {.meaning = "checkpoint directory to make", .flag = {.value = "DIR", .is_output = true}});
     fields.optional("data", data,
                     {.meaning = "dataset whose tokenizer the weights were trained with. Without --data or --tokenizer, "
                                 "the checkpoint knows tokens, but no text",
@@ -108,11 +110,12 @@ struct ExportOptions {
                     {.meaning = kCheckpointMeaning, .flag = {.value = "DIR", .may_be_unnamed = true}});
     describe_extensions(fields);
     fields.optional("format", format, {.meaning = "program the weights are for"});
-    fields.required(
-        "output", output,
-        {.meaning = "file to write (safetensors), or for huggingface a directory", .flag = {.value = "PATH"}});
-    fields.optional("args", args,
-                    {.meaning = "also write the constructor arguments here (JSON)", .flag = {.value = "FILE"}});
+    fields.required("output", output,
+                    {.meaning = "file to write (safetensors), or for huggingface a directory",
+                     .flag = {.value = "PATH", .is_output = true}});
+    fields.optional(
+        "args", args,
+        {.meaning = "also write the constructor arguments here (JSON)", .flag = {.value = "FILE", .is_output = true}});
   }
 
   WeightFormat target() const {
@@ -215,8 +218,8 @@ void run_export(const ExportOptions& options) {
   const CleanInterrupt clean;
   const ExportPaths paths = paths_of(options);
   if (options.format != Target::kHuggingFace) {
-    check_output_file(paths.weights, OutputFormat::kSafetensors);
-    if (!paths.arguments.empty()) check_output_file(paths.arguments, OutputFormat::kJson);
+    check_output_files({{"--output", paths.weights, OutputKind::kExportedWeights},
+                        {"--args", paths.arguments, OutputKind::kModelArguments}});
   }
   const ResolvedCheckpoint resolved = resolve_checkpoint(options.checkpoint);
   for (const std::string& complaint : resolved.complaints) fmt::print(stderr, "damaged: {}\n", visible_line(complaint));

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/text_table.h"
 #include "core/evaluation/effective_context.h"
 #include "launch/segue/commands.h"
@@ -35,7 +35,8 @@ struct Options {
 
   void describe(JsonFields& fields) {
     effective.describe(fields);
-    fields.optional("output", output, {.meaning = "write the result here as JSON", .flag = {.value = "FILE"}});
+    fields.optional("output", output,
+                    {.meaning = "write the result here as JSON", .flag = {.value = "FILE", .is_output = true}});
   }
 };
 
@@ -68,8 +69,11 @@ void print(const OrderedJson& comparison) {
 }
 
 void run(const ModelWords& models, const Options& options) {
-  if (!options.output.empty()) check_output_file(options.output, OutputFormat::kJson);
-  const OrderedJson comparison = compare_effective_contexts(models_of(models), options.effective);
+  const std::vector<ContextFiles> files = models_of(models);
+  std::vector<std::filesystem::path> inputs;
+  for (const ContextFiles& model : files) inputs.insert(inputs.end(), model.files.begin(), model.files.end());
+  check_output_files({{"--output", options.output, OutputKind::kEffectiveContext}}, inputs);
+  const OrderedJson comparison = compare_effective_contexts(files, options.effective);
   if (!options.output.empty()) write_file_atomically(options.output, format_json(comparison));
   print(comparison);
 }

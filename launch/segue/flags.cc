@@ -16,6 +16,7 @@
 #include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "core/extension/load_extension.h"
 #include "distributed/launched_tasks.h"
@@ -69,6 +70,7 @@ class FlagReader : public JsonFields {
     name_ = name_of_flag(key, info);
     given_ = find_(name_);
     is_repeated_ = info.flag.is_repeated;
+    is_output_ = info.flag.is_output;
     names_ = info.flag.value;
     kept_ = 0;
     element_ = 0;
@@ -91,6 +93,8 @@ class FlagReader : public JsonFields {
     if (word().empty() && names_something) fail(names_);
     // A shell replaces it at the beginning of a word alone, and not in --output=~/data.
     if (names_something && word().starts_with("~/")) fail(names_, hint_at_missing(word()));
+    if (is_output_)
+      if (const std::string mistake = mistake_in_output_name(word()); !mistake.empty()) fail(names_, mistake);
     value = word();
   }
   void visit_choice(size_t& index, Words names) override {
@@ -131,6 +135,7 @@ class FlagReader : public JsonFields {
   std::string name_;
   const Given* given_ = nullptr;
   bool is_repeated_ = false;
+  bool is_output_ = false;
   std::string_view names_;  // the kind of thing that the value names
   int64_t kept_ = 0;        // elements of a list before those that are read
   int64_t element_ = 0;

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "core/checkpoint/checkpoint_store.h"
@@ -79,7 +80,8 @@ struct GenerateOptions {
     describe_options(fields, model);
     describe_extensions(fields);
     fields.optional("json", json,
-                    {.meaning = "write the samples, or the surprisals, here as JSON", .flag = {.value = "FILE"}});
+                    {.meaning = "write the samples, or the surprisals, here as JSON",
+                     .flag = {.value = "FILE", .is_output = true}});
     fields.optional("quiet", quiet, {.meaning = "print nothing but the text", .flag = {.alias = "-q"}});
   }
 };
@@ -313,7 +315,7 @@ void run_generate(const GenerateOptions& given) try {
     throw UsageError(
         "generate: expected --prompt, --prompt-file or --score, as in: segue generate {} --prompt 'It was'",
         shell_word(options.checkpoint));
-  if (!options.json.empty()) check_output_file(options.json, OutputFormat::kJson);
+  check_output_files({{"--json", options.json, OutputKind::kGeneration}}, {options.prompt_file, options.score});
   const std::shared_ptr<Logger> logger = make_logger(options.quiet);
   warn_of_threads("--threads", options.model.threads, *logger);
   check_effects(options, *logger);

@@ -14,6 +14,7 @@
 #include "base/document_kind.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "core/attention/adaptive_span.h"
@@ -70,7 +71,7 @@ struct InspectOptions {
     describe_overrides(fields, overrides);
     fields.optional("mask", mask,
                     {.meaning = "draw what the heads of a config see in training, and count pairs and tiles",
-                     .flag = {.value = "FILE.svg"}});
+                     .flag = {.value = "FILE.svg", .is_output = true}});
     fields.optional("verify", verify, {.meaning = "read the whole dataset and compare checksums"});
     fields.optional("json", json, {.meaning = "print the same as JSON (docs/training.md has its keys)"});
     fields.optional("products", products,
@@ -95,7 +96,7 @@ TrainingShape shape_of(const Checkpoint& checkpoint, const StoredModel& stored) 
 
 // What heads see, as a picture.
 void draw_mask(const InspectOptions& options, const Config& config) {
-  check_output_file(options.mask, OutputFormat::kSvg);
+  check_output_files({{"--mask", options.mask, OutputKind::kPicture}});
   const std::string title = std::filesystem::path(options.path).stem().string();
   const auto drawings = report::seen_pairs(config.model, config.training.tgt_len, title);
   write_file_atomically(options.mask, report::draw(drawings, {.ink = report::Ink::kPaper}, title));
@@ -290,7 +291,8 @@ void check_is_config(const std::string& path) {
 
 void run_inspect(const InspectOptions& options) {
   const std::filesystem::path path = options.path;
-  if (!std::filesystem::exists(path)) throw UsageError("{}: no such file or directory", options.path);
+  if (!std::filesystem::exists(path))
+    throw FileError("{}: there is no such file or directory{}", options.path, hint_at_missing(path));
   const bool is_config = std::filesystem::is_regular_file(path);
   check_read(options, is_config);
   if (is_config) check_is_config(options.path);

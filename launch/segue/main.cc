@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/help_format.h"
+#include "launch/segue/process_start.h"
 #include "launch/segue/shared_processors.h"
 #include "launch/segue/usage_error.h"
 #include "launch/segue/version.h"
@@ -88,8 +89,10 @@ int run_and_print(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  segue::open_standard_streams();
+  segue::fail_beyond_file_limit();
   try {
-    segue::drop_wrong_threads();
+    segue::check_threads_variable();
     segue::wait_briefly(argv);
     segue::choose_threads();
     return segue::with_typed_errors([=] { return run_and_print(argc, argv); });

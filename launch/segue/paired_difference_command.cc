@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/directory_content.h"
 #include "base/file.h"
+#include "base/output_file.h"
 #include "core/evaluation/paired_difference.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/flags.h"
@@ -32,17 +32,20 @@ struct Options {
   void describe(JsonFields& fields) {
     fields.required("files", files,
                     {.meaning = "files of losses, two or more", .flag = {.value = "FILE", .is_positional = true}});
-    fields.optional("output", output, {.meaning = "write the result here as JSON", .flag = {.value = "FILE"}});
+    fields.optional("output", output,
+                    {.meaning = "write the result here as JSON", .flag = {.value = "FILE", .is_output = true}});
     fields.optional("csv", csv,
                     {.meaning = "write it here as CSV, with a line for every evaluation and every pair",
-                     .flag = {.value = "FILE"}});
+                     .flag = {.value = "FILE", .is_output = true}});
   }
 };
 
 void run(const Options& options) {
-  if (!options.output.empty()) check_output_file(options.output, OutputFormat::kJson);
-  if (!options.csv.empty()) check_output_file(options.csv, OutputFormat::kCsv);
-  const OrderedJson comparison = paired_differences({options.files.begin(), options.files.end()});
+  const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+  check_output_files(
+      {{"--output", options.output, OutputKind::kPairedDifference}, {"--csv", options.csv, OutputKind::kPairedCsv}},
+      files);
+  const OrderedJson comparison = paired_differences(files);
   if (!options.output.empty()) write_file_atomically(options.output, format_json(comparison));
   if (!options.csv.empty()) write_file_atomically(options.csv, paired_differences_csv(comparison));
   fmt::print("{}", describe_paired_differences(comparison));

@@ -10,6 +10,7 @@
 #include "base/directory_content.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "core/report/report.h"
 #include "launch/segue/commands.h"
@@ -40,16 +41,16 @@ struct ReportCommandOptions {
     fields.optional("runs", runs,
                     {.meaning = "directories of runs; default: the run in runs, if there is only one",
                      .flag = {.value = "DIR", .is_positional = true}});
-    fields.optional("output", output, {.meaning = "page to write", .flag = {.value = "FILE"}});
+    fields.optional("output", output, {.meaning = "page to write", .flag = {.value = "FILE", .is_output = true}});
     fields.optional("effective_context", effective_context,
                     {.meaning = "result of segue effective-context for a group of models", .flag = {.value = "FILE"}});
     fields.optional("verdict", verdict,
                     {.meaning = "text to put first on the page, such as what a comparison of the runs found",
                      .flag = {.value = "FILE"}});
     describe_extensions(fields);
-    fields.optional(
-        "figures", figures,
-        {.meaning = "directory to also write every plot to, as an SVG file of its own", .flag = {.value = "DIR"}});
+    fields.optional("figures", figures,
+                    {.meaning = "directory to also write every plot to, as an SVG file of its own",
+                     .flag = {.value = "DIR", .is_output = true}});
   }
 };
 
@@ -76,7 +77,7 @@ bool is_same_directory(const std::filesystem::path& one, const std::filesystem::
 }
 
 void run_report(const ReportCommandOptions& options) {
-  check_output_file(options.output, OutputFormat::kHtml);
+  check_output_files({{"--output", options.output, OutputKind::kPage}});
   const auto is_sealed = [](DirectoryKind kind) {
     return kind == DirectoryKind::kDataset || kind == DirectoryKind::kCheckpoint;
   };
@@ -90,7 +91,13 @@ void run_report(const ReportCommandOptions& options) {
   if (!options.effective_context.empty()) wanted.effective_context = options.effective_context;
   if (!options.verdict.empty()) wanted.verdict = options.verdict;
   const report::Report made = report::make_report(wanted);
-  if (!options.figures.empty()) make_directories(options.figures);
+  if (!options.figures.empty()) {
+    make_directories(options.figures);
+    std::vector<OutputFile> outputs{{"--output", options.output, OutputKind::kPage}};
+    for (const report::DrawnFile& drawing : made.drawings)
+      outputs.push_back({"--figures", std::filesystem::path(options.figures) / drawing.name, OutputKind::kPicture});
+    check_output_files(outputs);
+  }
   write_file_atomically(options.output, made.html);
   fmt::print("{}\n", options.output);
   if (options.figures.empty()) return;

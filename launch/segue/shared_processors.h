@@ -5,8 +5,9 @@
 namespace segue {
 
 // Says what OMP_NUM_THREADS holds where that is no number of threads, and takes it away: GNU's library, which has read
-// it before main begins, says that it is wrong, but not what it is, and would say so again. To be called first.
-void drop_wrong_threads();
+// it before main begins, says that it is wrong, but not what it is, and would say so again. Throws UsageError where it
+// is more threads than may be asked for, of which GNU's library crashes. To be called before there are threads.
+void check_threads_variable();
 
 // OpenMP's threads wait for the next parallel region, or for the last of their own, by asking again and again; GNU's
 // library lets them ask for milliseconds before they sleep, which takes the time of whoever else is on a processor, and

@@ -38,7 +38,9 @@ struct TasksOptions : TaskDatasetOptions {
   void describe(JsonFields& fields) {
     fields.required("spec", spec,
                     {.meaning = "description of the task, as JSON", .flag = {.value = "FILE", .is_positional = true}});
-    fields.optional("output", output, {.meaning = "directory of the dataset", .flag = {.value = "DIR", .alias = "-o"}});
+    fields.optional(
+        "output", output,
+        {.meaning = "directory of the dataset", .flag = {.value = "DIR", .alias = "-o", .is_output = true}});
     fields.optional("set", overrides,
                     {.meaning = "replace a value of the file, such as seed=2",
                      .flag = {.value = "KEY=VALUE", .is_repeated = true}});

@@ -12,7 +12,6 @@
 
 #include "base/cpu_quota.h"
 #include "base/cuda.h"
-#include "base/document_kind.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "core/checkpoint/shared_checkpoint.h"
@@ -28,7 +27,7 @@
 #include "launch/segue/dry_run.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/job.h"
-#include "launch/segue/options.h"
+#include "launch/segue/train_options.h"
 #include "launch/segue/version.h"
 
 namespace segue {
@@ -45,63 +44,6 @@ constexpr const char* kTrainExamples =
     "  mpirun -np 4 segue train configs/books.json --run runs/books-4   # on four ranks; may resume on any number\n"
     "If any rank gets SIGINT, SIGTERM or SIGUSR1, all ranks finish the step, save, and exit with code 75. Send mpirun\n"
     "SIGUSR1, which it passes on.";
-
-struct TrainOptions {
-  std::string config;
-  std::string run;
-  std::vector<std::string> overrides;
-  bool resume = false;
-  bool quiet = false;
-  bool dry_run = false;
-  std::optional<int64_t> ranks;
-
-  void describe(JsonFields& fields) {
-    fields.optional("config", config,
-                    {.meaning = "config file, or with --resume the directory of a run",
-                     .flag = {.value = "FILE", .is_positional = true}});
-    fields.optional("run", run,
-                    {.meaning = "directory of the run; default: runs/NAME-OF-CONFIG", .flag = {.value = "DIR"}});
-    describe_overrides(fields, overrides);
-    fields.optional("resume", resume, {.meaning = "continue from the run's newest intact checkpoint"});
-    fields.optional("quiet", quiet, {.meaning = "print only warnings and errors", .flag = {.alias = "-q"}});
-    fields.optional("dry_run", dry_run,
-                    {.meaning = "train nothing: print what every rank would hold and what a step would send, or why "
-                                "training would not start"});
-    fields.optional(
-        "ranks", ranks,
-        {.meaning = "with --dry-run, plan for this many ranks; default: the ranks of the job", .minimum = 1});
-  }
-};
-
-bool is_run(const std::filesystem::path& path) {
-  return std::filesystem::is_directory(path) && path_exists(path / "config.json");
-}
-
-std::string resuming_command(const std::filesystem::path& run) {
-  return fmt::format("segue train --run {} --resume", shell_word(run.string()));
-}
-
-// `--resume RUN` names the run as `--run RUN` does.
-TrainOptions understood(TrainOptions options) {
-  if (options.config.empty()) return options;
-  if (options.resume && std::filesystem::is_directory(options.config) && !is_run(options.config))
-    throw UsageError("--resume {}: expected a run, found {}", options.config, describe_path(options.config));
-  if (!is_run(options.config)) return options;
-  if (!options.resume)
-    throw UsageError("{}: expected a config file, found a run; continue it with: {}", options.config,
-                     resuming_command(options.config));
-  std::error_code missing;
-  if (!options.run.empty() && !std::filesystem::equivalent(options.run, options.config, missing))
-    throw UsageError("--resume {} and --run {}: expected one of them", options.config, options.run);
-  options.run = std::exchange(options.config, "");
-  return options;
-}
-
-std::filesystem::path run_path(const TrainOptions& options) {
-  if (!options.run.empty()) return options.run;
-  if (options.config.empty()) throw UsageError("name a config, or a run with --run DIR --resume");
-  return std::filesystem::path("runs") / std::filesystem::path(options.config).stem();
-}
 
 // A run that is resumed from another working directory than it began in finds its dataset where it last had it.
 void find_dataset(DataConfig& data, const RunDirectory& run) {

@@ -55,6 +55,12 @@ std::string describe_count(const CLI::App& command, std::string_view what) {
     const std::string name = option->get_name();
     if (!what.starts_with(name + ": ")) continue;
     const int most = option->get_items_expected_max();
+    const bool may_be_unnamed = option->get_positional() && option->nonpositional();
+    if (option->count() == 2 && most == 1 && may_be_unnamed)
+      return fmt::format(
+          "{}: expected it once, found {} and {}{}", name, shell_word(option->results().front()),
+          shell_word(option->results().back()),
+          command.get_option_no_throw("--prompt") != nullptr ? "; a text to continue follows --prompt" : "");
     if (option->count() > static_cast<size_t>(most))
       return fmt::format("{}: expected {}, found {}", name, most == 1 ? "it once" : fmt::format("{} at most", most),
                          option->count());
@@ -142,8 +148,11 @@ std::string describe_unknown_flag(const CLI::App& command, const std::string& pl
 // The command as far as it was given.
 std::string typed(const CLI::App& command) {
   std::string text = full_name(command);
+  bool lacks_one = false;  // of those that may be unnamed, so that the next would take its place
   for (const CLI::Option* option : command.get_options()) {
-    const std::string flag = option->get_positional() ? "" : " " + option->get_name();
+    lacks_one = lacks_one || (option->get_positional() && option->count() == 0);
+    const bool has_name = !option->get_positional() || (lacks_one && option->nonpositional());
+    const std::string flag = has_name ? " " + option->get_name() : "";
     const bool is_repeated = !option->get_allow_extra_args();
     if (option->count() > 0 && (option->get_expected_max() == 0 || !is_repeated)) text += flag;
     if (option->get_expected_max() == 0) continue;
@@ -206,6 +215,12 @@ std::string with_quotes(const CLI::App& command, const std::vector<std::string>&
   if (option != nullptr && option->get_type_name() == "TEXT" && at != begin)
     return fmt::format("; put quotes around a value with spaces, as in: {} {}", flag,
                        shell_word(joined(begin, end, " ")));
+  for (const CLI::Option* each : command.get_options()) {  // a text without a flag
+    if (!each->get_positional() || each->get_type_name() != "TEXT" || each->count() != 1) continue;
+    const auto text = std::find(begin, at, each->results().front());
+    if (text != at)
+      return fmt::format("; put quotes around a text with spaces, as in: {}", shell_word(joined(text, end, " ")));
+  }
   for (auto first = begin; first != at; ++first) {  // the name of a file
     const std::string name = joined(first, std::next(at), " ");
     if (path_exists(name)) return did_you_mean(shell_word(name));

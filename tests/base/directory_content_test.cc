@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "tests/message_of.h"
 #include "tests/temporary_directory.h"
 
 namespace segue {
@@ -41,6 +39,16 @@ TEST_F(DirectoryContentTest, IsKnownByItsFiles) {
   EXPECT_EQ(kinds_in(directory_ / "absent"), Kinds{});
 }
 
+TEST_F(DirectoryContentTest, ARunIsFoundAroundItsFiles) {
+  const std::filesystem::path run = with("run", {"config.json", "metrics.jsonl"});
+  with("run/checkpoints/step-00000010", {"state.json"});
+  for (const char* inside : {"config.json", "checkpoints", "checkpoints/", "checkpoints/step-00000010",
+                             "checkpoints/step-00000010/state.json", "nothing"})
+    EXPECT_EQ(run_around(run / inside), run) << inside;
+  EXPECT_EQ(run_around(run), std::nullopt);
+  EXPECT_EQ(run_around(directory_ / "run.json"), std::nullopt);
+}
+
 TEST_F(DirectoryContentTest, IsSaidInWords) {
   EXPECT_EQ(describe_content(with("both", {"config.json", "metrics.jsonl", "manifest.json", "train-00000.h5"})),
             "a run and a dataset");
@@ -63,30 +71,6 @@ TEST_F(DirectoryContentTest, APathAtWhichNothingIsTellsWhatIsBesideIt) {
   EXPECT_EQ(meant_beside(directory_ / "book2", DirectoryKind::kDataset), "; beside it: " + place + "/text");
   for (int i = 0; i < 6; ++i) with("a" + std::to_string(i), {"config.json", "metrics.jsonl"});
   EXPECT_THAT(meant_beside(directory_ / "unlike", DirectoryKind::kRun), HasSubstr("/a4 and 2 more"));
-}
-
-TEST_F(DirectoryContentTest, FilesOfOtherFormatsAreNotReplaced) {
-  const std::filesystem::path directory = with("files", {"a.json"});
-  const auto refused = [&](const std::string& text, OutputFormat format) {
-    write_file_atomically(directory / "out", text);
-    return message_of<UsageError>([&] { check_output_file(directory / "out", format); });
-  };
-  EXPECT_EQ(refused("Call me Ishmael. Some years ago - never mind how long precisely", OutputFormat::kHtml),
-            (directory / "out").string() +
-                ": expected an HTML page to replace, or no such file; found one that begins "
-                "\"Call me Ishmael. Some years ago - never ...\"; name another");
-  for (const OutputFormat format :
-       {OutputFormat::kJson, OutputFormat::kCsv, OutputFormat::kSvg, OutputFormat::kSafetensors})
-    EXPECT_THAT(refused("Call me Ishmael", format), HasSubstr("found one that begins"));
-  EXPECT_EQ(refused("<!DOCTYPE html>\n<html>", OutputFormat::kHtml), "no error");
-  EXPECT_EQ(refused("\n {\"a\": 1}", OutputFormat::kJson), "no error");
-  EXPECT_EQ(refused("first,second\n", OutputFormat::kCsv), "no error");
-  EXPECT_EQ(refused("<svg viewBox", OutputFormat::kSvg), "no error");
-  EXPECT_EQ(refused(std::string("\x08\0\0\0\0\0\0\0{}      ", 16), OutputFormat::kSafetensors), "no error");
-  EXPECT_EQ(refused("", OutputFormat::kSafetensors), "no error");
-  EXPECT_THAT(message_of<FileError>([&] { check_output_file(directory, OutputFormat::kJson); }),
-              HasSubstr("found a directory"));
-  check_output_file("/dev/null", OutputFormat::kJson);
 }
 
 }  // namespace

@@ -120,6 +120,18 @@ TEST(JsonFields, NamesWhatWasExpectedAndFound) {
   EXPECT_EQ(error_of(R"({"name": "n", "sizes": [1, 0]})"), "f: sizes[1]: expected an integer >= 1, found 0");
 }
 
+TEST(JsonFields, NulIsNamed) {
+  EXPECT_EQ(message_of<DataError>([] { read(R"({"name": "data/\u0000b"})"); }),
+            R"(f: name: expected a string without NUL (\u0000), found "data/\u0000b")");
+}
+
+TEST(JsonFields, WhatWasMeantIsSaid) {
+  EXPECT_EQ(error_of(R"({"name": null})"), "f: name: expected a string, found null");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": {"rate": "0,1"}})"),
+            "f: model.rate: expected a number >= 0 and < 1, found \"0,1\"; write 0.1");
+  EXPECT_EQ(error_of(R"({"name": "n", "model": "red"})"), "f: model: expected an object, found \"red\"");
+}
+
 TEST(JsonFields, IntegersBeyondInt64AreRefused) {
   EXPECT_EQ(read(R"({"name": "n", "sizes": [9223372036854775807]})").sizes[0], INT64_MAX);
   EXPECT_EQ(error_of(R"({"name": "n", "sizes": [9223372036854775808]})"),

@@ -43,6 +43,8 @@ TEST(JsonText, MistakesThatPeopleMakeAreTold) {
   EXPECT_EQ(mistake("{\"a\": nan}"), "expected a finite number, found nan, which JSON does not have");
   EXPECT_EQ(mistake("[-Infinity]"), "expected a finite number, found Infinity, which JSON does not have");
   EXPECT_EQ(mistake("{a: 1}"), "expected a key in double quotes, found a: write \"a\"");
+  EXPECT_EQ(mistake("garbage"), "expected JSON, which begins with { or [, found garbage");
+  EXPECT_EQ(mistake(R"({"a": "\ud800"})"), R"(expected both halves of a character beyond \uffff, as in \ud83d\ude00)");
   EXPECT_EQ(mistake("[adamw]"), "expected a text in double quotes, found adamw: write \"adamw\"");
   EXPECT_EQ(mistake("{\"a\": 1 \"b\": 2}"), "expected a comma before this value");
   EXPECT_EQ(mistake("[1 2]"), "expected a comma before this value");

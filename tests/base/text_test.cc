@@ -82,6 +82,10 @@ TEST(NearestWord, IsNoneWhereMoreThanAThirdDiffers) {
   EXPECT_EQ(nearest_word("epochs", {"report", "seed"}), "");
   EXPECT_EQ(nearest_word("lr", {"seed", "kind"}), "");
   EXPECT_EQ(nearest_word("trian", {"train", "tasks"}), "train");
+  EXPECT_EQ(nearest_word("keep", {"seed"}), "");
+  EXPECT_EQ(nearest_word("sched", {"seed"}), "");
+  EXPECT_EQ(nearest_word("train", {"none"}), "");
+  EXPECT_EQ(nearest_word("-i", {"-h", "-q"}), "");
 }
 
 TEST(NearestWord, DoesNotCountCaseAndDashes) {
@@ -92,7 +96,8 @@ TEST(NearestWord, DoesNotCountCaseAndDashes) {
 
 TEST(NearestWord, OfEqualsKeepsTheMostLetters) {
   EXPECT_EQ(nearest_word("fp16", {"fp32", "bf16"}), "bf16");
-  EXPECT_EQ(nearest_word("fp64", {"fp32", "bf16"}), "fp32");
+  EXPECT_EQ(nearest_word("abcdef", {"abcdxy", "bcdefg"}), "bcdefg");
+  EXPECT_EQ(nearest_word("abcdef", {"abcdxy", "abcdzw"}), "abcdxy");
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }

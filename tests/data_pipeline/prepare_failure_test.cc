@@ -67,6 +67,19 @@ TEST_F(PrepareFailureTest, SplitsTooSmallToHoldATokenAndItsTarget) {
                 "with --split");
 }
 
+TEST_F(PrepareFailureTest, AVocabularyOfOneTokenTeachesNothing) {
+  const auto source = write_text(directory_ / "long", "some more text\nand some lines\n");
+  EXPECT_EQ(
+      refusal<DataError>(
+          {.output = output_, .train = {source}, .tokenizer = {.kind = TokenizerKind::kWord, .min_count = 1000000}}),
+      output_.string() + ": expected a vocabulary of at least 2 tokens, found 1 token; lower --min-count (1,000,000)");
+  const std::vector<uint16_t> tokens(20, 0);
+  EXPECT_EQ(
+      refusal<DataError>(
+          {.output = output_, .train = {write_tokens(directory_ / "a.bin", tokens)}, .format = SourceFormat::kUInt16}),
+      output_.string() + ": expected a vocabulary of at least 2 tokens, found 1 token");
+}
+
 TEST_F(PrepareFailureTest, OptionsThatContradictEachOther) {
   EXPECT_THAT(refusal<UsageError>({.output = output_}), HasSubstr("found none"));
   EXPECT_THAT(refusal<UsageError>({.output = output_, .valid = {text_}}), HasSubstr("--train: expected files of it"));

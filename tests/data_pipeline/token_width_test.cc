@@ -62,6 +62,10 @@ TEST(TokenWidth, NamesTextAndTheOtherByteOrder) {
   const std::string text(200, 'a');
   EXPECT_THAT(other_tokens_than(TokenType::kUInt16, text), StartsWith("text"));
   EXPECT_THAT(other_tokens_than(TokenType::kUInt32, text), StartsWith("text"));
+  std::string quoted;
+  while (quoted.size() < 300) quoted += "\u201cOui, \u00e0 demain\u201d\n";
+  for (const TokenType type : {TokenType::kUInt16, TokenType::kUInt32})
+    EXPECT_THAT(other_tokens_than(type, quoted), StartsWith("text"));
   EXPECT_THAT(other_tokens_than(TokenType::kUInt16, bytes_as<uint16_t>(tokens_of(200), true)),
               StartsWith("tokens of the other byte order"));
   EXPECT_THAT(other_tokens_than(TokenType::kUInt32, bytes_as<uint32_t>(tokens_of(50257), true)),

@@ -12,6 +12,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from program import TINY_MODEL, Program, check, refused
@@ -100,7 +101,7 @@ def test_command_line(program):
             (("bench",), "bench: expected a command, one of attention"),
             (("eval", "--checkpoint"), "--checkpoint: expected DIR after it, found nothing"),
             (("eval", "--checkpoint", "a", "--tgt-len"), "--tgt-len: expected INT after it, found nothing"),
-            (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found 2"),
+            (("eval", "--checkpoint", "a", "--checkpoint", "b"), "--checkpoint: expected it once, found a and b"),
             (("train", "run.json", "--set"), "--set: expected KEY=VALUE after it, found nothing"),
             (("inspect", "run.json", "--json", "--mask", "a.svg"), "--mask and --json: expected one of them"),
             (("inspect", "run.json", "--products"), "--products: expected --json with it"),
@@ -333,6 +334,42 @@ def test_resuming_with_other_keys(program):
     refused(program, CHECKPOINT, *resumed, says=["expected the tokens that it was trained on, tokens:xxh3:", "found tokens:xxh3:", " in shards; name the dataset of then with --set data.path=DIR"])
 
 
+def test_tokenizers(program):
+    program.write("vocab.json", '{"hello": 0, "world": 1}')
+    program.write("half.json", '{"hello": "world"}')
+    for name, code, says in (
+            ("run", DATA, ["run: expected a tokenizer.json", "found a run", "name Hugging Face's tokenizer.json"]),
+            ("text", DATA, ["text: expected a tokenizer.json", "found a dataset", "name Hugging Face's tokenizer.json"]),
+            ("run/checkpoints/step-00000004/tokenizer.json", DATA, ["found what a checkpoint of Segue keeps of its tokenizer"]),
+            ("vocab.json", DATA, ["vocab.json: expected Hugging Face's tokenizer.json, found words and their numbers alone"]),
+            ("half.json", DATA, ["found JSON without a model; name the tokenizer.json"]),
+            ("tiktoken", USAGE, ["--tokenizer tiktoken: expected its file in place of this word"]),
+            ("nosuch.json", USAGE, ["--tokenizer nosuch.json: expected a file, or one of ", "there is no such file"])):
+        refused(program, code, "prepare", "text.txt", "-o", "other", "--tokenizer", name, says=says, leaves_nothing_at="other")
+
+
+def test_paths_in_a_run(program):
+    """The run around them is what is meant."""
+    last, file = "run/checkpoints/step-00000004", config(program)
+    refused(program, USAGE, "train", last, "--run", "new", says=[f"{last}: expected a config file, found a checkpoint",
+                                                                 "segue train --run run --resume"])
+    for path, found in ((last, "a checkpoint"), ("run/checkpoints", "checkpoints of a run"),
+                        ("run/config.json", "a file of a run")):
+        refused(program, USAGE, "train", "--resume", path, says=[f"--resume {path}: expected a run, found {found}",
+                                                                 "did you mean --resume run?"], leaves_nothing_at="runs")
+        if path != "run/config.json":
+            refused(program, USAGE, "train", file, "--run", path, says=[f"{path}: expected a directory for a run", "did you mean run?"])
+    copy(program, "run", "bare")
+    shutil.rmtree(program.path("bare", "checkpoints"))
+    for command in (("generate", "bare", "a"), ("eval", "bare")):
+        refused(program, CHECKPOINT, *command, says=["bare: expected a run with a checkpoint, found one that has saved none yet"])
+    long = "x" * 300
+    os.symlink("loop", program.path("loop"))
+    for name, reason in ((long, "File name too long"), ("loop", "Too many levels of symbolic links")):
+        for command, code in ((("train", file, "--run", name), FILE), (("prepare", "text.txt", "-o", name), FILE)):
+            refused(program, code, *command, says=[name, reason])
+
+
 def test_files_of_other_commands(program):
     """What another command reads is called by its name, with the command."""
     training = config(program)
@@ -362,9 +399,10 @@ def test_files_of_other_commands(program):
     others = {"book.txt": "text, which segue prepare reads", "some.h5": "an HDF5 file; it is cut off: 8 bytes of at least ", "cut.h5": "an HDF5 file; it is cut off: 99 bytes of ",
               "cut.safetensors": "weights of a checkpoint, without the rest of it; it is cut off: ",
               "seen.png": "a picture", "wide.json": "UTF-16 text: iconv -f UTF-16 -t UTF-8", "wide_le.json": "UTF-16 text: iconv -f UTF-16LE",
+              "noted.json": "JSON that begins with a comment, which JSON does not have: leave it out",
               "packed.json": "a file compressed by gzip: decompress it first", "empty.json": "an empty file",
               "none": "an empty directory", "bytes": "a file of another format"}
-    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("bytes", bytes(range(99))), ("seen.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+    for name, content in (("book.txt", b"Once upon a time"), ("some.h5", b"\x89HDF\r\n\x1a\n"), ("empty.json", b""), ("noted.json", b'// mine\n{"model": {"n_layer": 1}}\n'), ("bytes", bytes(range(99))), ("seen.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
                           ("wide.json", '{"model": {}}'.encode("utf-16")), ("wide_le.json", '{"model": {}}'.encode("utf-16-le")),
                           ("packed.json", gzip.compress(b"{}"))):
         program.write(name, content)
@@ -392,6 +430,12 @@ def test_files_of_other_commands(program):
     for command in (("train", training, "--run", "new", "--set", "data.path=datasets"), ("eval", "held/one", "--data", "datasets")):
         refused(program, DATA, *command, says=["a directory of datasets: datasets/a"])
     refused(program, DATA, "train", training, "--run", "new", "--set", "data.path=~/a", says=["~ is not read here: write $HOME/a"])
+    for directory, found in (("held/one", "a run"), ("text", "a dataset, which segue train"),
+                             ("held/one/checkpoints/step-00000002", "a checkpoint")):
+        refused(program, DATA, "prepare", directory, "--output", "d1", says=[f"{directory}: expected a regular file, found {found}"])
+    os.makedirs(program.path("stated"), exist_ok=True)
+    program.write("stated/state.json", "{}")
+    refused(program, DATA, "prepare", "stated", "--output", "d1", says=["stated: expected a file, found a directory of other files"])
     refused(program, DATA, "prepare", "text/test-00000.h5", "--output", "d1",
             says=["expected text or tokens, found a file of a dataset, whose directory is text"])
     refused(program, DATA, "generate", "held/one", "--score", "text/test-00000.h5",
@@ -435,7 +479,7 @@ def test_repeated_signal(program):
 def test_divergence(program):
     """Weights that overflow at the first step, and a run whose weights do after a good checkpoint."""
     huge = {"init": {"init_std": 1e25}}
-    refused(program, DIVERGED, "train", config(program, "huge.json", huge), "--run", "huge", says=["step 1", "no checkpoint"])
+    refused(program, DIVERGED, "train", config(program, "huge.json", huge), "--run", "huge", says=["step 1: ", "before any update of the weights: look at model.init"])
     program.run("train", config(program, "good.json", max_step=2), "--run", "good")
     rising = config(program, "rising.json", max_step=500)
     refused(program, DIVERGED, "train", rising, "--run", "good", "--resume", "--set", "optimizer.lr=1000", "--set",
@@ -463,6 +507,38 @@ def test_broken_weights(program):
             says=["generating: token 0 of the generated text: ", *of])
 
 
+def test_closed_streams(program):
+    """As some daemons start programs: no file of a run or a dataset takes the number of a stream and what is printed."""
+    program.write("closed.txt", "It was the best of times.\n" * 400)
+    small = config(program, "small.json", max_step=2)
+
+    def start(words, closed):
+        code = f"import os, sys; [os.close(n) for n in {closed}]; os.execv(sys.argv[1], sys.argv[1:])"
+        return subprocess.run([sys.executable, "-c", code, program.binary, *words], cwd=program.directory,
+                              env=program.environment, timeout=60, check=False).returncode
+
+    for closed in ((0,), (2,), (0, 1, 2)):
+        name = "closed" + "".join(map(str, closed))
+        check(start(["prepare", "closed.txt", "-o", name], closed) == 0, f"prepare without {closed}")
+        program.run("inspect", name, "--verify", "--quiet")
+        check(start(["train", small, "--run", name + ".run"], closed) == 0, f"train without {closed}")
+        check(os.path.getsize(program.path(name + ".run", "lock")) == 0, f"train without {closed}: printed into its lock")
+    check(start(["prepare", "-", "-o", "from-closed"], (0,)) == DATA, "closed standard input is empty")
+    check(start(["inspect", "text"], (1,)) == FILE, "a closed standard output takes nothing")
+
+
+def test_file_limit(program):
+    """A limit on the size of files is a full disk, and says so."""
+    program.write("long.txt", os.urandom(50000).hex())  # which no compression makes small
+    small = config(program, "small.json", max_step=2)
+    for words in (["prepare", "long.txt", "-o", "limited.data"], ["train", small, "--run", "limited.run"]):
+        process = subprocess.run([program.binary, *words], cwd=program.directory, env=program.environment, capture_output=True,
+                                 text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+        check(process.returncode == FILE and "File too large" in process.stderr.splitlines()[-1],
+              f"{words}: exit {process.returncode}: {process.stderr}")
+    check(not [name for name in os.listdir(program.directory) if name.startswith("limited.data")], "a dataset half written")
+
+
 def test_full_disk(program):
     """The save of step 4 meets a limit on the size of files; the one of step 2 stays as it was and can be gone on from."""
     small = config(program, "small.json", max_step=2)
@@ -482,7 +558,8 @@ def main():
     program.prepare_text("text", 4000, seed=2)
     for test in (test_prepare, test_config, test_command_line, test_full_output, test_device, test_dataset, test_checkpoint, test_newer_formats, test_places_of_outputs,
                  test_configs_of_other_programs, test_warnings_come_after_errors, test_output, test_position_table,
-                 test_launchers, test_resuming_with_other_keys, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_full_disk):
+                 test_launchers, test_resuming_with_other_keys, test_tokenizers, test_paths_in_a_run, test_files_of_other_commands, test_signal, test_repeated_signal, test_divergence, test_broken_weights, test_closed_streams,
+                 test_file_limit, test_full_disk):
         test(program)
 
 

@@ -148,6 +148,12 @@ def test_runs_of_an_array_make_the_same_table(program):
     check(result(program, "array") == result(program, "comparisons/family"), "one by one: another result")
 
 
+def test_a_launcher_that_runs_nothing(program):
+    for launcher in ("true", "echo hi"):
+        refused(program, USAGE, "compare", "family.json", "--output", "idle", "--launcher", launcher, "--quiet",
+                says=[f"--launcher {launcher if ' ' not in launcher else repr(launcher)}: expected", "mpirun", "is not trained"])
+
+
 def test_tasks_of_an_array_run_at_once(program):
     as_it_is = ("--set", "optimizer.clip=0.25")
     words = ("compare", "family.json", *as_it_is, "--output", "tasks", "--launcher", "nice -n 1", "--only")
@@ -439,6 +445,7 @@ def main():
     test_every_variant_is_trained_and_told_apart(program)
     test_stopped_and_killed_it_ends_as_if_it_had_not_been(program)
     test_runs_of_an_array_make_the_same_table(program)
+    test_a_launcher_that_runs_nothing(program)
     test_tasks_of_an_array_run_at_once(program)
     test_learning_rates_are_found_on_validation(program)
     test_tables_of_words_are_per_byte(program)

@@ -56,6 +56,17 @@ def test_many_ranks_start(job):
     check([line["step"] for line in metrics(job.path("twelve")) if "evaluation" in line] == [2], "no evaluation")
 
 
+def test_weights_that_do_not_fit(job):
+    """Of more than any machine has, all plans tell the sizes."""
+    sizes = [word for key, size in (("n_layer", 400), ("d_model", 8192), ("d_inner", 65536), ("n_head", 64), ("d_head", 128))
+             for word in ("--set", f"model.{key}={size}")]
+    for words in (["inspect", "config.json", *sizes], ["inspect", "config.json", "--products", "--json", *sizes],
+                  ["inspect", "config.json", "--vocab-size", 300000000, "--set", "model.d_model=1024", "--set", "model.d_head=512"],
+                  ["train", "config.json", "--run", "new", "--dry-run", "--ranks", 4, *sizes]):
+        output, _ = job.run(*words)
+        check("GiB" in output or '"products"' in output, f"{words}: {output[-500:]}")
+
+
 def test_memory_that_is_not_there(job):
     """A plan of more than this machine has says so and what to lower; one that fits says nothing."""
     planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run")
@@ -75,6 +86,7 @@ def main():
     job.run("train", "config.json", "--run", "run", "--quiet")
     test_refuses_what_training_refuses(job)
     test_many_ranks_start(job)
+    test_weights_that_do_not_fit(job)
     test_memory_that_is_not_there(job)
 
 

@@ -107,6 +107,7 @@ def test_a_model_is_used_otherwise(program):
             says=["--mem-len and --set model.mem_len", "one of them"])
     refused(program, CONFIG, "eval", *given("--set", 'model={"mem_len": 64}', "--mem-len", 8),
             says=["--mem-len and --set model.mem_len", "one of them"])
+    refused(program, CONFIG, "eval", *given("--mem-len", "8,16,8"), says=["--mem-len: expected each length once, found 8 again"])
     refused(program, CONFIG, "eval", *given("--mem-len", "8,0", "--same-length"), says=["segue eval: --mem-len: expected at least 1"])
     refused(program, CONFIG, "eval", *given("--set", "model.mem_len=0", "--same-length"),
             says=["segue eval: model.mem_len: expected at least 1"])
@@ -270,7 +271,7 @@ def test_damage_and_the_best(program):
     refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/checkpoints/step-00000020",
             says=["found nothing there; in hurt/checkpoints are step-00000015, step-00000030 and best"])
     refused(program, CHECKPOINT, "eval", "--checkpoint", "hurt/step-15", says=["did you mean hurt/checkpoints/step-00000015?"])
-    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "nope", says=["nope: there is no such dataset; did you mean one?"])
+    refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "ones", says=["ones: there is no such dataset; did you mean one?"])
     refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "missing", says=["missing: there is no such dataset; beside it: ", "text"])
     refused(program, DATA, "eval", "--checkpoint", "hurt", "--data", "text/test-00000.h5", says=["found a file in it; did you mean text?"])
 

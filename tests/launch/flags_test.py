@@ -73,6 +73,11 @@ def test_words_that_belong_nowhere(program):
             (("train", "s.json", "--set", "seed=1", "t.json"), 'train: expected one config, found "s.json" and "t.json"'),
             (("train", "s.json", "--resume", "run"), "train: expected --run before a run, as in: --run run --resume"),
             (("train", "--resume=run"), '--resume: expected nothing, true or false, found "run"; a run is named by --run DIR --resume'),
+            (("generate", "--prompt", "x"), "expected --checkpoint, as in: segue generate --prompt x --checkpoint DIR"),
+            (("generate", "It was", "--checkpoint", "run"),
+             "--checkpoint: expected it once, found 'It was' and run; a text to continue follows --prompt"),
+            (("generate", "run", "It", "was", "the", "best", "--tokens", 3),
+             "put quotes around a text with spaces, as in: 'It was the best'"),
             (("import", "t.npz"), "import: expected --model, --args, --output, as in: segue import --model t.npz --args FILE --output DIR"),
             (("import", "--from", "hf", "--model", "a", "--args", "b", "--output", "c"), 'found "hf"; did you mean huggingface?'),
             (("import", "--args", "a.json"), "as in: segue import --args a.json --model PATH --output DIR")):
@@ -108,6 +113,9 @@ def test_wrong_number_of_threads(program):
     for value in ("2", " 2 , 1"):
         program.environment = dict(before, OMP_NUM_THREADS=value)
         check(program.run("schema")[1] == "", f"OMP_NUM_THREADS={value}")
+    for value in ("4097", "100000", "4,100000", "9" * 30):  # GNU's library crashes of these, or says that it cannot
+        program.environment = dict(before, OMP_NUM_THREADS=value)
+        refused(program, USAGE, "schema", says=[f'OMP_NUM_THREADS: expected an integer >= 1 and <= 4096, found "{value}"'])
     program.environment = before
 
 

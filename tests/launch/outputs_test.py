@@ -95,6 +95,57 @@ def test_files(program):
             program.run(*words, name)
 
 
+def test_files_of_segue(program):
+    """Another command wrote them, or a person who means to use them again."""
+    losses = next(name for name in os.listdir(program.path("evaluated")) if name.endswith(".h5"))
+    pair = ["paired-difference", f"evaluated/{losses}", f"evaluated/{losses}"]
+    generate = ["generate", "run", "a", "--json"]
+    weights = "run/checkpoints/step-00000002/weights.safetensors"
+    program.write("table.csv", "name,price\nbread,3\n")
+    program.write("mine.html", "<!DOCTYPE html>\n<p>mine</p>\n")
+    export = ["export", "run", "--output", "other.safetensors", "--args"]
+    before = files_of(program.directory)
+    for words, found in (
+            (["export", "run", "--output", weights], "a file of a checkpoint"),
+            ([*generate, "data/manifest.json"], "a file of a dataset"),
+            ([*generate, "run/config.json"], "a file of a run"),
+            ([*generate, "run/checkpoints/step-00000002/state.json"], "a file of a checkpoint"),
+            ([*generate, "run/lock"], "an empty file in "),
+            ([*generate, "config.json"], "a training config"),
+            ([*generate, "task.json"], "a task"),
+            ([*generate, "pair.json"], "the result of segue paired-difference"),
+            ([*pair, "--output", "evaluated/evaluation.json"], "the result of an evaluation"),
+            ([*pair, "--output", "text.json"], "the result of segue generate"),
+            ([*pair, "--csv", "evaluated/evaluation.csv"], "one that begins"),
+            ([*pair, "--csv", "table.csv"], "one that begins"),
+            ([*export, "config.json"], "a training config"),
+            (["report", "run", "--output", "mine.html"], "one that begins")):
+        refused(program, USAGE, *words, says=[f"{words[-2]} {words[-1]}: expected ", " to replace, or no such file; found ", found,
+                                              "; name another"])
+        check(files_of(program.directory) == before, f"{words}: something has changed")
+    os.symlink("text.json", program.path("linked.json"))
+    for words, says in (([*pair, "--output", "p", "--csv", "p"], "expected another file than --output p, found the same"),
+                        ([*pair, "--output", "./p", "--csv", "p"], "the same"),
+                        (["export", "run", "--output", "e", "--args", "e"], "the same"),
+                        (["generate", "run", "--score", "text.json", "--json", "text.json"], "those that are read"),
+                        (["generate", "run", "--prompt-file", "text.json", "--json", "linked.json"], "those that are read")):
+        refused(program, USAGE, *words, says=[says])
+    os.unlink(program.path("linked.json"))
+    check(files_of(program.directory) == before, "something has changed")
+
+
+def test_names_of_outputs(program):
+    before = sorted(os.listdir(program.directory))
+    for words in (["prepare", "data.txt", "-o"], ["tasks", "task.json", "--output"], ["train", "config.json", "--run"],
+                  ["eval", "run", "--output"], ["export", "run", "--output"], ["report", "run", "--output"],
+                  ["report", "run", "--figures"], ["compare", "family.json", "--output"], ["generate", "run", "a", "--json"],
+                  ["inspect", "config.json", "--mask"]):
+        for name, says in (("-", "written to a file"), ("~", "write $HOME"), ("~bob/x", "written ./~bob/x"),
+                           ("https://x/y", "on this machine"), (" ", "a name is not blank")):
+            refused(program, USAGE, *words, name, says=[f'found "{name}"', says])
+    check(sorted(os.listdir(program.directory)) == before, "something was written")
+
+
 def test_what_is_taken(program):
     program.run("prepare", "--input", "data.txt", "--force", "--output", "data")
     program.run("prepare", "--input", "data.txt", "--output", "empty")
@@ -116,6 +167,8 @@ def main():
     test_directories(program)
     test_a_run_in_a_dataset_is_not_lost(program)
     test_files(program)
+    test_files_of_segue(program)
+    test_names_of_outputs(program)
     test_what_is_taken(program)
 
 

@@ -156,11 +156,25 @@ class FileReading {
   std::set<std::string> contents_;  // of them
 };
 
+// What lies beside a tokenizer.json, or has its name.
+void refuse_other_json(const Json& document, const std::string& source) {
+  if (!document.is_object() || document.contains("model")) return;
+  const auto has = [&document](const char* key) { return document.contains(key); };
+  const bool is_vocabulary =
+      !document.empty() && std::ranges::all_of(document, [](const Json& value) { return value.is_number_integer(); });
+  const std::string_view found = has("kind") && has("vocabulary") && has("checksum")
+                                     ? "what a checkpoint of Segue keeps of its tokenizer"
+                                 : is_vocabulary ? "words and their numbers alone, such as a vocab.json"
+                                                 : "JSON without a model";
+  throw DataError("{}: expected Hugging Face's tokenizer.json, found {}; name the tokenizer.json", source, found);
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_huggingface_tokenizer(const std::string& file, const std::string& source,
                                                       bool finds_special) {
   const Json document = parse_json<DataError>(file, source, kTokenizerFileLimits);
+  refuse_other_json(document, source);
   std::unique_ptr<SubwordParts> parts = FileReading(document, source, finds_special).run();
   TokenizerInfo info{.kind = TokenizerKind::kHuggingFace,
                      .vocabulary = parts->texts.size(),

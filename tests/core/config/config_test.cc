@@ -106,6 +106,10 @@ TEST(Config, UnknownKeysNameTheNearest) {
             "c.json: model.clamp_len: unknown key; did you mean model.position.clamp_len?");
   EXPECT_EQ(error_of(R"({"dta": {"path": "d"}})"), "c.json: dta: unknown key; did you mean data?");
   EXPECT_EQ(error_of(R"({"data": {"path": "d", "volume": 256}})"), "c.json: data.volume: unknown key");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "checkpoint": {"keep": 3}})"),
+            "c.json: checkpoint.keep: unknown key; did you mean checkpoint.keep_last?");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "sched": {}})"), "c.json: sched: unknown key; did you mean schedule?");
+  EXPECT_EQ(error_of(R"({"data": {"path": "d"}, "Model": {}})"), "c.json: Model: unknown key; did you mean model?");
 }
 
 TEST(Config, KeysOfOtherProgramsAreKnown) {
@@ -206,9 +210,12 @@ TEST(Config, ValuesWrittenOtherwiseAreToldHow) {
   EXPECT_THAT(error("model.n_layer=1e5"), testing::EndsWith("found 100000.0"));  // too many, however it is written
   EXPECT_THAT(error("training.max_step=1e5"), testing::HasSubstr("found 100000.0; write 100000"));
   EXPECT_THAT(error("training.max_step=\"30\""), testing::HasSubstr("found \"30\"; write it without quotes: 30"));
-  EXPECT_THAT(error("model.mem_len=1,000"), testing::HasSubstr("found \"1,000\"; write it without quotes: 1000"));
-  EXPECT_THAT(error("model.dropout=0,5"), testing::HasSubstr("found \"0,5\"; write it without quotes: 0.5"));
+  EXPECT_THAT(error("model.mem_len=1,000"), testing::HasSubstr("found \"1,000\"; write 1000"));
+  EXPECT_THAT(error("model.dropout=0,5"), testing::HasSubstr("found \"0,5\"; write 0.5"));
   EXPECT_THAT(error("training.report=True"), testing::HasSubstr("found \"True\"; write true"));
+  EXPECT_THAT(error("model.layers=3"), testing::HasSubstr("expected a list, found 3; did you mean model.n_layer?"));
+  EXPECT_THAT(error("model.position=rope"),
+              testing::HasSubstr(R"(found "rope"; write {"kind": "rope"}, or set model.position.kind)"));
   EXPECT_THAT(error("data.path=12"), testing::HasSubstr("found 12; in double quotes it is one: \"12\""));
 }
 

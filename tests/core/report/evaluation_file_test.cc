@@ -98,7 +98,7 @@ TEST_F(EvaluationFileTest, TokensOfOneCharacterAreOne) {
 TEST_F(EvaluationFileTest, AnotherVersionIsRefused) {
   Json document = Json::parse(kEvaluation);
   document["version"] = 2;
-  EXPECT_EQ(refusal(document), "version: expected 1, found 2");
+  EXPECT_EQ(refusal(document), "version: expected 1 (a newer Segue wrote it; use that one), found 2");
   document["format"] = "segue-other";
   EXPECT_EQ(refusal(document), "format: expected \"segue-evaluation\", found \"segue-other\"");
 }

@@ -115,7 +115,7 @@ TEST_F(RunTest, WhatIsFoundInsteadIsNamed) {
   EXPECT_THAT(refusal("data"), HasSubstr("a dataset"));
   make_directories(directory_ / "compared" / "runs");
   write_file_atomically(directory_ / "compared" / "measure.json", "{}");
-  EXPECT_THAT(refusal("compared"), HasSubstr("a comparison, whose runs are"));
+  EXPECT_THAT(refusal("compared"), HasSubstr("the result of a comparison, whose runs are"));
   write_file_atomically(directory_ / "books.json", R"({"model": {}, "data": {"path": "books"}})");
   EXPECT_EQ(refusal("books.json"), "a training config, which segue train reads");
 }

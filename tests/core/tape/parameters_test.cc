@@ -176,5 +176,17 @@ TEST(Parameters, OfTheDefaultModel) {
   EXPECT_EQ(parameters.count(), 4 * kLayer + 256 * 256 + 256 + 2 * 256);
 }
 
+TEST(Parameters, OfAPlanMayBeLargerThanMemory) {
+  constexpr int64_t kRows = int64_t{1} << 24;
+  Parameters parameters =
+      Parameters::planned({{"huge", {kRows, 1 << 14}},
+                           {.name = "ones", .shape = {3}, .initializer = Initializer::kConstant, .constant = 1}},
+                          DType::kBFloat16);
+  EXPECT_EQ(parameters.count(), (kRows << 14) + 3);
+  EXPECT_EQ(parameters["ones"].value.as<float>()[2], 1.0F);
+  EXPECT_EQ(parameters["huge"].gradient.rows(kRows - 1, 1).as<float>()[0], 0.0F);
+  EXPECT_FALSE(parameters["huge"].operand().empty());
+}
+
 }  // namespace
 }  // namespace segue
