@@ -6,7 +6,6 @@
 #include <csignal>
 #include <functional>
 #include <map>
-#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -21,11 +20,9 @@
 #include "base/text_table.h"
 #include "core/compare/compared_runs.h"
 #include "core/compare/comparison.h"
-#include "core/compare/comparison_page.h"
 #include "core/compare/comparison_result.h"
 #include "core/compare/planned_total.h"
 #include "core/compare/process_notes.h"
-#include "core/compare/result_csv.h"
 #include "core/compare/result_text.h"
 #include "core/compare/swept_rates.h"
 #include "core/compare/variant_costs.h"
@@ -33,6 +30,7 @@
 #include "core/train/training_plan.h"
 #include "data_pipeline/dataset.h"
 #include "launch/segue/commands.h"
+#include "launch/segue/comparison_files.h"
 #include "launch/segue/evaluation_command_lines.h"
 #include "launch/segue/flags.h"
 #include "launch/segue/options.h"
@@ -296,13 +294,6 @@ std::vector<std::string> training_words(const Plan& plan, const ComparedRun& run
   return words;
 }
 
-// What tasks of a job array may write at the same time: each beside it under a name of its own.
-void write_for_all(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path own = fmt::format("{}.{:08x}", path.string(), std::random_device()());
-  write_file_atomically(own, text);
-  rename_durably(own, path);
-}
-
 // Trains and measures runs one after the other, each as a program of its own.
 class Runner {
  public:
@@ -467,14 +458,6 @@ class Runner {
   double seconds_ = 0.0;  // that it took
 };
 
-// And every drawing as a file of its own.
-void write_page(const std::filesystem::path& directory, const report::Page& page) {
-  write_for_all(directory / "index.html", page.finish());
-  make_directories(directory / "figures");
-  for (const report::DrawnFile& drawing : page.drawings())
-    write_for_all(directory / "figures" / drawing.name, drawing.svg);
-}
-
 void run_compare(const CompareOptions& options) {
   Plan plan = make_plan(options);
   check_begun(plan);
@@ -485,11 +468,7 @@ void run_compare(const CompareOptions& options) {
   Runner(plan, options).run_all();
   const ComparisonResult result = read_result(plan, plan.runs, plan.rates, plan.directory);
   const OrderedJson json = result_json(result);
-  if (!result.variants.empty()) {
-    write_for_all(plan.directory / "result.json", format_json(json));
-    for (const CsvFile& file : result_csv(result)) write_for_all(plan.directory / file.name, file.text);
-    write_page(plan.directory, comparison_page(result, name_of(plan)));
-  }
+  if (!result.variants.empty()) write_comparison(plan.directory, result, name_of(plan));
   fmt::print("{}", options.json ? format_json(json) : describe_result(result));
   if (!options.json && !result.variants.empty()) fmt::print("\n{}\n", (plan.directory / "index.html").string());
 }
