@@ -108,8 +108,8 @@ std::string other_content(const OutputFile& output) {
 bool is_same_file(const fs::path& one, const fs::path& other) {
   std::error_code error;
   if (fs::equivalent(one, other, error)) return true;
-  const fs::path place = fs::weakly_canonical(behind_links(one), error);
-  return !error && place == fs::weakly_canonical(behind_links(other), error) && !error;
+  const fs::path place = fs::weakly_canonical(fs::absolute(behind_links(one)), error);
+  return !error && place == fs::weakly_canonical(fs::absolute(behind_links(other)), error) && !error;
 }
 
 std::string called(const OutputFile& output) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -19,6 +21,20 @@ constexpr std::array<bool, 256> kMayBeWhiteSpace = [] {
 }();
 
 uint8_t byte_at(std::string_view text, size_t at) { return static_cast<uint8_t>(text[at]); }
+
+// How many bytes at the beginning are surely of a word: those of ASCII above the space, eight at a time. Of the eight,
+// a bit is set above the first byte below 0x21, and of every byte beyond ASCII.
+size_t plain_bytes(std::string_view text) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighest = 0x80 * kOnes;
+  size_t at = 0;
+  for (uint64_t eight = 0; text.size() - at >= sizeof(eight); at += sizeof(eight)) {
+    std::memcpy(&eight, text.data() + at, sizeof(eight));
+    const uint64_t others = ((eight - 0x21 * kOnes) | eight) & kHighest;
+    if (others != 0) return at + static_cast<size_t>(std::countr_zero(others)) / 8;
+  }
+  return at;
+}
 
 // U+2000 to U+200A, U+2028, U+2029, U+202F; U+205F.
 bool is_general_punctuation_space(uint8_t second, uint8_t third) {
@@ -58,7 +74,7 @@ void WordScanner::begin_file(const std::string& file, int64_t offset) {
 // What the text begins with; the word may continue behind the text where there is no white space behind it.
 WordScanner::Beginning WordScanner::beginning_of(std::string_view text) {
   uint8_t all = 0;
-  size_t bytes = 0;
+  size_t bytes = plain_bytes(text);
   size_t space = 0;
   for (; bytes < text.size(); ++bytes) {
     const uint8_t byte = byte_at(text, bytes);

@@ -61,7 +61,7 @@ def test_weights_that_do_not_fit(job):
     sizes = [word for key, size in (("n_layer", 400), ("d_model", 8192), ("d_inner", 65536), ("n_head", 64), ("d_head", 128))
              for word in ("--set", f"model.{key}={size}")]
     for words in (["inspect", "config.json", *sizes], ["inspect", "config.json", "--products", "--json", *sizes],
-                  ["inspect", "config.json", "--vocab-size", 300000000, "--set", "model.d_model=1024", "--set", "model.d_head=512"],
+                  ["inspect", "config.json", "--vocab-size", 300000000, "--set", "model.d_model=1024", "--set", "model.d_head=256"],
                   ["train", "config.json", "--run", "new", "--dry-run", "--ranks", 4, *sizes]):
         output, _ = job.run(*words)
         check("GiB" in output or '"products"' in output, f"{words}: {output[-500:]}")

@@ -101,6 +101,7 @@ def test_files_of_segue(program):
     pair = ["paired-difference", f"evaluated/{losses}", f"evaluated/{losses}"]
     generate = ["generate", "run", "a", "--json"]
     weights = "run/checkpoints/step-00000002/weights.safetensors"
+    program.write("run/begun.json", "")
     program.write("table.csv", "name,price\nbread,3\n")
     program.write("mine.html", "<!DOCTYPE html>\n<p>mine</p>\n")
     export = ["export", "run", "--output", "other.safetensors", "--args"]
@@ -110,7 +111,7 @@ def test_files_of_segue(program):
             ([*generate, "data/manifest.json"], "a file of a dataset"),
             ([*generate, "run/config.json"], "a file of a run"),
             ([*generate, "run/checkpoints/step-00000002/state.json"], "a file of a checkpoint"),
-            ([*generate, "run/lock"], "an empty file in "),
+            ([*generate, "run/begun.json"], "an empty file in "),
             ([*generate, "config.json"], "a training config"),
             ([*generate, "task.json"], "a task"),
             ([*generate, "pair.json"], "the result of segue paired-difference"),
