@@ -197,11 +197,14 @@ def test_other_formats(program):
     program.write("tokens.bin", struct.pack("<100H", 0xfeff, *range(1, 100)))  # no text, so no mark of UTF-16
     prepared(program, "--format", "uint16", "--train", "tokens.bin")
     for name, says in (("dataset_info.json", "a dataset of Hugging Face: python3"), ("dataset_dict.json", "for each split"),
-                       ("index.json", "MosaicML"), ("manifest.json", "data.path")):
+                       ("index.json", "MosaicML")):
         os.makedirs(program.path("directory"), exist_ok=True)
         program.write(os.path.join("directory", name), b"{}")
         refused(program, DATA, "prepare", "--train", "directory", "--output", "none", says=("directory: expected a regular file, found ", says))
         os.remove(program.path("directory", name))
+    program.write("plain.txt", "words of a text\n" * 99)
+    program.run("prepare", "plain.txt", "-o", "made")
+    refused(program, DATA, "prepare", "--train", "made", "--output", "none", says=("made: expected a regular file, found a dataset", "data.path"))
 
 
 def test_other_widths(program):
