@@ -4,7 +4,7 @@ import os
 import shutil
 import struct
 
-from hostile_case import CHECKPOINT, CONFIG, ESCAPE, FILE, LARGE, OK, USAGE, Case, kept, write_header
+from hostile_case import CHECKPOINT, CONFIG, ESCAPE, FILE, LARGE, OK, Case, kept, write_header
 from tensor_files import read_safetensors, write_safetensors
 
 NEWEST = "run/checkpoints/step-00000004"
@@ -114,4 +114,4 @@ def checkpoints():
     yield Case("checkpoint manifest", "a pipe among its files", inspect, (CHECKPOINT, FILE), ["state.json"],
                in_newest("state.json", lambda p, path: (os.remove(p.path(path)), os.mkfifo(p.path(path))) and None, sealed=False))
     yield Case("checkpoint manifest", "100,000 open brackets", inspect, CHECKPOINT, ["manifest.json"], content("manifest.json", lambda c: b"[" * 100000, sealed=False))
-    yield Case("checkpoint manifest", "a run whose name has controls", ["inspect", ESCAPE], USAGE, ["\\x1b[2J"])
+    yield Case("checkpoint manifest", "a run whose name has controls", ["inspect", ESCAPE], FILE, ["\\x1b[2J"])
