@@ -74,7 +74,7 @@ std::string mistake_in_text(std::string_view reason) {
   if (reason.find("missing closing quote") != std::string_view::npos)
     return "expected a double quote at the text's end";
   if (reason.find("surrogate") != std::string_view::npos)
-    return "expected both halves of a character beyond \\uffff, as in \\ud83d\\ude00";
+    return R"(expected both halves of a character beyond \uffff, as in \ud83d\ude00)";
   if (reason.find("forbidden character after backslash") != std::string_view::npos)
     return "expected \\\\ for a backslash in a text";
   return {};

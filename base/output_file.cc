@@ -66,7 +66,7 @@ bool is_of_kind(const fs::path& path, std::string_view beginning, OutputKind kin
     case OutputKind::kPairedCsv:
       return beginning.starts_with(kCsvOfPairs);
     case OutputKind::kExportedWeights:
-      return beginning.size() > 8 && beginning[8] == '{' && has(fmt::format("\"program\":\"{}\"", kExportedBy));
+      return beginning.size() > 8 && beginning[8] == '{' && has(fmt::format(R"("program":"{}")", kExportedBy));
     case OutputKind::kPage:
       return beginning.starts_with("<!DOCTYPE html>") && has("default-src 'none'; style-src 'unsafe-inline'");
     case OutputKind::kPicture:

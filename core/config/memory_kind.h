@@ -23,14 +23,14 @@ inline constexpr size_t kMostMemoryKinds = 64;
 // As a ChoiceTable. What it returns stays as it is when a kind is added, but does not have that kind.
 class MemoryKindTable {
  public:
+  MemoryKindTable();  // of the list
+
   Words words() const { return words_; }
   std::span<const ExplainedWord> explained() const { return explained_; }
 
  private:
   friend MemoryKindTable& memory_kind_table();
   friend MemoryKind add_memory_kind(const ExplainedWord& kind, std::string_view extension);
-
-  MemoryKindTable();
 
   std::vector<std::string_view> words_;
   std::vector<ExplainedWord> explained_;

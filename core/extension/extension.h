@@ -52,6 +52,7 @@ class AddedKinds {
 
 // The one definition that makes a shared library an extension: its name, of letters, digits and low lines, and a body
 // that adds its kinds. It stands outside of namespaces.
+// NOLINTBEGIN(bugprone-macro-parentheses): the name of a parameter stands in none
 #define SEGUE_EXTENSION(name, kinds)                                                                        \
   extern "C" __attribute__((section(SEGUE_STAMP_SECTION), used, visibility("default")))                     \
   const char segue_extension_stamp[] = SEGUE_STAMP(#name);                                                  \
@@ -60,3 +61,4 @@ class AddedKinds {
     segue_extension_body(to);                                                                               \
   }                                                                                                         \
   static void segue_extension_body(const segue::AddedKinds& kinds)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -17,6 +17,6 @@ void open_standard_streams() {
   }
 }
 
-void fail_beyond_file_limit() { ::signal(SIGXFSZ, SIG_IGN); }
+void fail_beyond_file_limit() { static_cast<void>(std::signal(SIGXFSZ, SIG_IGN)); }
 
 }  // namespace segue
