@@ -43,11 +43,11 @@ def test_what_is_said_follows_from_the_intervals(program):
                   "Trained and evaluated with memory: 4.2 % fewer bits than the baseline (-0.1000 ± 0.0100)",
                   "only at evaluation: 4.0 % fewer bits than the baseline without",
                   "when both have it at evaluation: no difference beyond the interval to the baseline",
-                  "That training with it brings more is not shown", "differed by 0.02 bits per"):
+                  "That training with it brings more is not shown", "differed by 0.02 bits per byte"):
         check(words in said, f"{words!r} in:\n{said}")
-    for bits, words in (((2.20, 2.60, 2.31, 2.40), "training with memory helps here"),
+    for bits, words in (((2.20, 2.60, 2.31, 2.40), "training with memory brought more here"),
                         ((2.29, 2.60, 2.301, 2.40), "That training with it brings more is not shown"),
-                        ((2.29, 2.60, 2.311, 2.40), "training with memory helps here"),
+                        ((2.29, 2.60, 2.311, 2.40), "training with memory brought more here"),
                         ((2.39, 2.60, 2.31, 2.40), "when both have it at evaluation: 3.5 % more bits than the baseline"),
                         ((2.50, 2.60, 2.405, 2.40), "no gain from memory is shown"),
                         ((2.50, 2.60, 2.50, 2.40), "only at evaluation: 4.2 % more bits than the baseline without")):
