@@ -191,7 +191,14 @@ OrderedJson paired_differences(const std::vector<std::filesystem::path>& files) 
   if (files.size() < 2 || files.size() > kMostFiles)
     throw UsageError("paired difference: expected 2 to {} files of losses, found {}", kMostFiles, files.size());
   PairedLosses losses;
-  for (const std::filesystem::path& file : files) losses.add(file);
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    losses.add(*file);
+    const auto is_same = [file](const std::filesystem::path& other) {
+      return std::filesystem::equivalent(*file, other);
+    };
+    if (std::any_of(files.begin(), file, is_same))
+      throw UsageError("paired difference: expected each file once, found {} again", file->string());
+  }
   const std::string unit = losses.unit();
   const LossUnits units{.unit = unit};
   OrderedJson json{

@@ -28,8 +28,8 @@ namespace segue {
 //    0, "answers": where both tell right
 //    ones {"accuracy", "confidence95", "higher": likewise}}]}
 // "confidence95" is half the width of the interval, in nats per token, the other in bits per byte; null where the
-// tokens are too few for one. Throws UsageError unless there are 2 to 26 files, and DataError naming two files and how
-// they differ when they are not about the same tokens, do not score the same ones, or have other answers.
+// tokens are too few for one. Throws UsageError unless there are 2 to 26 files, each once, and DataError naming two
+// files and how they differ when they are not about the same tokens, do not score the same ones, or have other answers.
 OrderedJson paired_differences(const std::vector<std::filesystem::path>& files);
 
 // A line for every evaluation, without "second", and one for every pair, with the difference as its loss.

@@ -175,6 +175,7 @@ def test_paired_differences(program):
             says=["evaluated/losses-mem-24.h5", "scores 300 tokens", "losses-mem-0.h5", "--max-tokens"],
             leaves_nothing_at="refused")
     refused(program, USAGE, "paired-difference", files[0], says=["2 to 26", "found 1"])
+    refused(program, USAGE, "paired-difference", *files, files[1], says=["expected each file once", "losses-mem-8.h5 again"])
 
 
 def test_python_reads_and_writes_losses(program):

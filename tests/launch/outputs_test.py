@@ -77,9 +77,16 @@ def test_a_run_in_a_dataset_is_not_lost(program):
     os.unlink(program.path("data", "checkpoints"))
 
 
+def two_evaluations(program):
+    """Files of losses, the second a copy of the first."""
+    first = next(pathlib.Path(program.path("evaluated")).glob("*.h5"))
+    second = pathlib.Path(program.path("again.h5"))
+    second.write_bytes(first.read_bytes())
+    return first, second
+
+
 def test_files(program):
-    losses = next(name for name in os.listdir(program.path("evaluated")) if name.endswith(".h5"))
-    pair = ["paired-difference", f"evaluated/{losses}", f"evaluated/{losses}"]
+    pair = ["paired-difference", *two_evaluations(program)]
     commands = [["report", "run", "--output"], ["export", "--checkpoint", "run", "--output"],
                 ["export", "--checkpoint", "run", "--output", "new.safetensors", "--args"], [*pair, "--output"], [*pair, "--csv"],
                 ["generate", "--checkpoint", "run", "--prompt", "a", "--json"], ["inspect", "config.json", "--mask"]]
@@ -97,8 +104,7 @@ def test_files(program):
 
 def test_files_of_segue(program):
     """Another command wrote them, or a person who means to use them again."""
-    losses = next(name for name in os.listdir(program.path("evaluated")) if name.endswith(".h5"))
-    pair = ["paired-difference", f"evaluated/{losses}", f"evaluated/{losses}"]
+    pair = ["paired-difference", *two_evaluations(program)]
     generate = ["generate", "run", "a", "--json"]
     weights = "run/checkpoints/step-00000002/weights.safetensors"
     program.write("run/begun.json", "")
