@@ -320,7 +320,6 @@ void check_model(const ModelConfig& model, std::string_view source) {
   check_kinds_of(model, source);
   check_layers(model, source);
   check_positions(model, source);
-  check_block_requirements(model, source);
   check_all_patterns(model, source);
   check_spans(model, source);
   check_kind_requirements(model, source);

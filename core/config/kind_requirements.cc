@@ -198,15 +198,12 @@ std::vector<KindInUse> kinds_in_use(const ModelConfig& model) {
 
 void check_kind_requirements(const ModelConfig& model, std::string_view source) {
   const bool is_last = requirements_of(model.memory).is_checked_last;
+  NeedsCheck(model, block_in_use(model), source).check_all();
   if (!is_last) check_memory_requirements(model, source);
   check_states(model, source);
   for (const KindInUse& kind : {objective_in_use(model), global_stream_in_use(model)})
     NeedsCheck(model, kind, source).check_all();
   if (is_last) check_memory_requirements(model, source);
-}
-
-void check_block_requirements(const ModelConfig& model, std::string_view source) {
-  NeedsCheck(model, block_in_use(model), source).check_all();
 }
 
 void check_memory_requirements(const ModelConfig& model, std::string_view source) {

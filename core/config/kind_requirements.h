@@ -81,10 +81,8 @@ struct KindInUse {
 // Those of its memory, its block, its states, its objective and its global stream, if it has such.
 std::vector<KindInUse> kinds_in_use(const ModelConfig& model);
 
-// Throw ConfigError naming `source` and both keys when a model is not as its kinds, or that of its block or its memory,
-// need it. The first leaves out the block.
+// Throw ConfigError naming `source` and both keys when a model is not as its kinds, or that of its memory, need it.
 void check_kind_requirements(const ModelConfig& model, std::string_view source);
-void check_block_requirements(const ModelConfig& model, std::string_view source);
 void check_memory_requirements(const ModelConfig& model, std::string_view source);
 
 // The same for lengths that its memory needs.
