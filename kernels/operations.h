@@ -11,10 +11,12 @@
 #include "kernels/blend.h"
 #include "kernels/bucket_bias.h"
 #include "kernels/clamp.h"
+#include "kernels/convert.h"
 #include "kernels/copy_block.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/distance_curve.h"
 #include "kernels/dropout.h"
+#include "kernels/element_gate.h"
 #include "kernels/embedding.h"
 #include "kernels/feature_map.h"
 #include "kernels/feed_forward.h"
@@ -49,6 +51,7 @@
   OPERATION(bucket_bias_forward, BucketBiasForward)                 \
   OPERATION(clamp, Clamp)                                           \
   OPERATION(clip_gradients, GradientClip)                           \
+  OPERATION(convert, Conversion)                                    \
   OPERATION(copy_block, CopyBlock)                                  \
   OPERATION(cross_entropy_backward, CrossEntropyBackward)           \
   OPERATION(cross_entropy_forward, CrossEntropyForward)             \
@@ -56,6 +59,8 @@
   OPERATION(distance_curve_forward, DistanceCurveForward)           \
   OPERATION(dropout_backward, DropoutBackward)                      \
   OPERATION(dropout_forward, DropoutForward)                        \
+  OPERATION(element_gate_backward, ElementGateBackward)             \
+  OPERATION(element_gate_forward, ElementGateForward)               \
   OPERATION(embedding_backward, EmbeddingBackward)                  \
   OPERATION(embedding_forward, EmbeddingForward)                    \
   OPERATION(feature_map_backward, FeatureMapBackward)               \

@@ -4,6 +4,8 @@ done to heads."""
 from mutation import header, kernel
 
 BLEND = "BlendTest.*"
+CONVERT = "ConvertTest.*"
+ELEMENT_GATE = "ElementGateTest.*"
 GATE = "GateTest.*"
 HEAD_NORM = "HeadNormTest.*"
 SHORT_CONVOLUTION = "ShortConvolution*"
@@ -20,8 +22,15 @@ STATE_MUTATIONS = [
     kernel("blend", "the sums of one part alone", "for (int part = simt::lane(); part < args.count; part += simt::kWarp)", "for (int part = simt::lane(); part < 1; part += simt::kWarp)", BLEND),
     kernel("blend", "overwriting for adding", "args.dlogits[head] += sigmoid", "args.dlogits[head] = sigmoid", BLEND),
     kernel("blend", "a part's sum of one thread alone", "sum = simt::reduce_block(sum, 0.0F, simt::Sum());", "", BLEND),
-    kernel("blend", "elements' logits of one thread alike", "const float share = sigmoid(args.logits[element + k]), rest", "const float share = sigmoid(args.logits[element]), rest", BLEND),
-    kernel("blend", "overwriting for adding, of elements", "args.dlogits[element + k] += share", "args.dlogits[element + k] = share", BLEND),
+    kernel("convert", "overwriting for adding", "args.accumulate ? y[k] + x[k] : x[k]", "x[k]", CONVERT),
+    kernel("convert", "four at a time where fewer are left", "simt::is_vectorisable(DType::kFloat32, args.x.elements(), {args.x, args.y})", "true", CONVERT),
+    kernel("element_gate", "gates the other way round", "at.other[k] + sigmoid(at.z[k])", "at.other[k] + sigmoid(-at.z[k])", ELEMENT_GATE),
+    kernel("element_gate", "biases that no factor scales", "in.bias_factor * in.bias[column + k]", "in.bias[column + k]", ELEMENT_GATE),
+    kernel("element_gate", "no gradient through the bound", "args.in.is_bounded ? (1.0F - at.passed[k])", "false ? (1.0F - at.passed[k])", ELEMENT_GATE),
+    kernel("element_gate", "a rest that rounding leaves of 1", "db[k] = sigmoid(-at.z[k]) * dy[k];", "db[k] = (1.0F - sigmoid(at.z[k])) * dy[k];", ELEMENT_GATE),
+    kernel("element_gate", "a gate's gradient as if nothing else passed", "dy * (passed[k] - other[k])", "dy * passed[k]", ELEMENT_GATE),
+    kernel("element_gate", "overwriting for adding", "if (accumulate) simt::load(to + first, sums);", "", ELEMENT_GATE),
+    kernel("element_gate", "a bias' gradient without its factor", "in.bias_factor * at.dlogit(k, arrived[k])", "at.dlogit(k, arrived[k])", ELEMENT_GATE),
     kernel("gate", "biases left out", "x + in.bias[column]", "x", GATE),
     kernel("gate", "rates left out", "has_rate(kFormula) ? -scale_of(in.rate[column]) : 1.0F", "has_rate(kFormula) ? -1.0F : 1.0F", GATE),
     kernel("gate", "what a decay leaves without its gradient's sign", "      slope *= -kept;", "      slope *= kept;", GATE),

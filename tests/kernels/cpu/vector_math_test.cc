@@ -68,6 +68,21 @@ TEST(VectorMath, TurnsOfAllAngles) {
   EXPECT_TRUE(std::isnan(cpu::turn_of(NAN).cosine));
 }
 
+TEST(VectorMath, HyperbolicTangent) {
+  double worst = 0.0;
+  for (float x = 1e-6F; x < 12.0F; x = x * 1.0001F + 1e-7F) {
+    const double exact = std::tanh(static_cast<double>(x));
+    worst = std::max(worst, std::abs(static_cast<double>(cpu::tanh_float(x)) / exact - 1.0));
+    ASSERT_EQ(cpu::tanh_float(-x), -cpu::tanh_float(x));
+  }
+  EXPECT_LE(worst, 2e-7);
+  RecordProperty("worst_in_billionths", std::to_string(1e9 * worst));
+  EXPECT_EQ(cpu::tanh_float(0.0F), 0.0F);
+  EXPECT_EQ(cpu::tanh_float(1e30F), 1.0F);
+  EXPECT_EQ(cpu::tanh_float(-kInfinity), -1.0F);
+  EXPECT_TRUE(std::isnan(cpu::tanh_float(NAN)));
+}
+
 TEST(VectorMath, NormalDistribution) {
   double worst_cumulative = 0.0;
   double worst_density = 0.0;
