@@ -1,24 +1,28 @@
-// Gates that mix values element by element, and what they need: logits in float32, with biases.
+// Gates that let values pass element by element, and values in the precision in which layers carry them.
 #pragma once
 
-#include "core/tape/operations.h"
+#include <optional>
+
 #include "core/tape/parameters.h"
 #include "core/tape/tape.h"
 
 namespace segue {
 
-// The term of a linear_sum [B, R, D] that adds `factor` times a bias [D] to all rows; of `rows` the first two extents
-// count.
-Product added_bias(Tape& tape, const Shape& rows, const Parameter& bias, float factor = 1.0F);
+// With v = a or tanh(a) and s(z) = 1 / (1 + e^-z): b + s(logits + bias_factor bias) (v - b), as in
+// kernels/element_gate.h.
+struct ElementGate {
+  Value a;                             // [B, R, D]
+  bool is_bounded = false;             // v = tanh(a)
+  Value b = {};                        // [B, R, D]; none: zeros
+  Value logits = {};                   // [B, R, D]; none: zeros, where there is a bias
+  std::optional<Parameter> bias = {};  // [D]
+  float bias_factor = 1.0F;
+};
+Value element_gate(Tape& tape, const ElementGate& gate);
 
 // Between activations and float32, in which layers carry values from segment to segment: x itself where activations
-// are float32. [B, R, D], D at most kMaxStateValues or with a divisor up to there.
+// are float32. Of to_floats the caller is the last to use x.
 Value to_activations(Tape& tape, const Value& x);
 Value to_floats(Tape& tape, const Value& x);
-
-// b + s(logit) (a - b) of every element of a and b [B, R, D], with s(x) = 1 / (1 + e^-x): kernels/blend.h. Logits of
-// all rows [D], or of each element [B, R, D] float32. `b` may be missing: zeros.
-Value blend_columns(Tape& tape, const Value& a, const Value& b, const Parameter& logits);
-Value blend_elements(Tape& tape, const Value& a, const Value& b, const Value& logits);
 
 }  // namespace segue

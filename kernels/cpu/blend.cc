@@ -1,5 +1,4 @@
 // Row by row forward; backward a head's columns of a slab of rows at a time, whose sums are added in the slabs' order.
-// Heads of one element are taken as one row of elements.
 #include <algorithm>
 
 #include "kernels/cpu/activation.h"
@@ -29,34 +28,6 @@ float backward_row(const BlendBackward& args, int64_t first, int64_t width, floa
   return sums_over<1>(width, [=](const auto& read, const auto& add) { add(0, read(dy) * (read(a) - read(b))); })[0];
 }
 
-bool are_elements(const Shape& shape) { return shape[0] == 1 && shape[2] == 1; }
-
-template <typename A>
-void forward_elements(const Queue& queue, const BlendForward& args) {
-  const int64_t count = args.a.elements();
-  const float* logits = args.logits.as<float>();
-  const A *a = args.a.as<A>(), *b = args.b.as<A>();
-  A* y = args.y.as<A>();
-#pragma omp parallel for simd schedule(static) num_threads(threads_for(queue, count))
-  for (int64_t e = 0; e < count; ++e) store(y + e, load(b + e) + sigmoid(logits[e]) * (load(a + e) - load(b + e)));
-}
-
-template <typename A>
-void backward_elements(const Queue& queue, const BlendBackward& args) {
-  const int64_t count = args.a.elements();
-  const float* logits = args.logits.as<float>();
-  const A *a = args.a.as<A>(), *b = args.b.as<A>(), *dy = args.dy.as<A>();
-  A *da = args.da.as<A>(), *db = args.db.as<A>();
-  float* dlogits = args.dlogits.as<float>();
-#pragma omp parallel for simd schedule(static) num_threads(threads_for(queue, count))
-  for (int64_t e = 0; e < count; ++e) {
-    const float arrived = load(dy + e), share = sigmoid(logits[e]), rest = sigmoid(-logits[e]);
-    store(da + e, share * arrived);
-    store(db + e, rest * arrived);
-    dlogits[e] += share * rest * arrived * (load(a + e) - load(b + e));
-  }
-}
-
 }  // namespace
 
 void blend_forward(Queue& queue, const BlendForward& args) {
@@ -64,7 +35,6 @@ void blend_forward(Queue& queue, const BlendForward& args) {
   const int64_t rows = shape[0], heads = shape[1], width = shape[2];
   const float* logits = args.logits.as<float>();
   with_activations(args.a.dtype, [&]<typename A>() {
-    if (are_elements(shape)) return forward_elements<A>(queue, args);
 #pragma omp parallel for schedule(static) num_threads(threads_for(queue, args.a.elements()))
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t n = 0; n < heads; ++n) {
@@ -89,7 +59,6 @@ void blend_backward(Queue& queue, const BlendBackward& args) {
   const float* logits = args.logits.as<float>();
   float* dlogits = args.dlogits.as<float>();
   with_activations(args.a.dtype, [&]<typename A>() {
-    if (are_elements(shape)) return backward_elements<A>(queue, args);
 #pragma omp parallel for ordered schedule(static, 1) num_threads(threads_for(queue, args.a.elements()))
     for (int64_t piece = 0; piece < slabs * heads; ++piece) {
       const int64_t n = piece % heads, begin = piece / heads * kSlabRows;

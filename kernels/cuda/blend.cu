@@ -1,5 +1,5 @@
 // 16 bytes to a thread, or one element; backward a block has a head's columns of some rows, whose sums a second pass
-// adds up. The order depends on the shape alone. Heads of one element have a thread each.
+// adds up. The order depends on the shape alone.
 #include <algorithm>
 
 #include "kernels/cuda/activation.cuh"
@@ -77,36 +77,6 @@ __global__ void __launch_bounds__(kThreads) blend_backward_kernel(Backward<Eleme
   if (simt::thread() == 0) args.parts[simt::block_y() * args.heads + head] = sum;
 }
 
-template <typename Element>
-struct ElementsBackward {
-  const Element* a;
-  const Element* b;
-  const float* logits;
-  const Element* dy;
-  Element* da;
-  Element* db;
-  float* dlogits;
-  int64_t count;
-};
-
-template <typename Element, int kWidth>
-__global__ void __launch_bounds__(kThreads) blend_elements_backward_kernel(ElementsBackward<Element> args) {
-  const int64_t element = (int64_t{simt::block()} * kThreads + simt::thread()) * kWidth;
-  if (element >= args.count) return;
-  float a[kWidth], b[kWidth], dy[kWidth];
-  simt::load(args.a + element, a);
-  simt::load(args.b + element, b);
-  simt::load(args.dy + element, dy);
-  for (int k = 0; k < kWidth; ++k) {
-    const float share = sigmoid(args.logits[element + k]), rest = sigmoid(-args.logits[element + k]);
-    args.dlogits[element + k] += share * rest * dy[k] * (a[k] - b[k]);
-    a[k] = share * dy[k];
-    b[k] = rest * dy[k];
-  }
-  simt::store(args.da + element, a);
-  simt::store(args.db + element, b);
-}
-
 struct Totals {
   const float* parts;
   const float* logits;
@@ -123,24 +93,6 @@ __global__ void blend_totals_kernel(Totals args) {
   sum = simt::reduce_warp(sum, simt::Sum());
   const float logit = args.logits[head];
   if (simt::lane() == 0) args.dlogits[head] += sigmoid(logit) * sigmoid(-logit) * sum;
-}
-
-void elements_backward(Queue& queue, const BlendBackward& args) {
-  const int64_t count = args.a.elements();
-  simt::with_access(args.a.dtype, count, {args.a, args.b, args.dy, args.da, args.db}, [&](auto access) {
-    using Element = typename decltype(access)::Element;
-    constexpr int kWidth = decltype(access)::kWidth;
-    simt::launch(queue.cuda(), "blend_backward", {.x = simt::divide_up(count, kThreads * kWidth), .threads = kThreads},
-                 blend_elements_backward_kernel<Element, kWidth>,
-                 ElementsBackward<Element>{.a = args.a.as<Element>(),
-                                           .b = args.b.as<Element>(),
-                                           .logits = args.logits.as<float>(),
-                                           .dy = args.dy.as<Element>(),
-                                           .da = args.da.as<Element>(),
-                                           .db = args.db.as<Element>(),
-                                           .dlogits = args.dlogits.as<float>(),
-                                           .count = count});
-  });
 }
 
 }  // namespace
@@ -165,7 +117,6 @@ void blend_forward(Queue& queue, const BlendForward& args) {
 
 void blend_backward(Queue& queue, const BlendBackward& args) {
   const Shape& shape = args.a.shape;
-  if (shape[0] == 1 && shape[2] == 1) return elements_backward(queue, args);
   const int64_t rows = shape[0];
   const auto heads = static_cast<int>(shape[1]);
   const int64_t wanted = std::clamp<int64_t>(kBlocks / heads, 1, simt::divide_up(rows, kLeastPartRows));

@@ -12,9 +12,7 @@
 
 #include "base/error.h"
 #include "core/kinds/memory/block_recurrent/options.h"
-#include "core/tape/element_gates.h"
 #include "tests/core/model/model_problem.h"
-#include "tests/kernels/bfloat16.h"
 #include "tests/message_of.h"
 
 namespace segue {
@@ -248,28 +246,6 @@ TEST(BlockRecurrentMemory, TheLstmGateOfBiasesAloneIsTheFixedOne) {
   const std::vector<float> expected = fixed.losses(), found = lstm.losses();
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
-}
-
-using RecurrentInBFloat16 = kernels::WithBFloat16Products<testing::Test>;
-
-// Rows that no state of the kernel is as wide as are cut where that can be.
-TEST_F(RecurrentInBFloat16, RowsOfAnyWidthComeBack) {
-  for (const int64_t width : {int64_t{7}, int64_t{512}, int64_t{1042}, int64_t{1031}}) {
-    Arena arena;
-    Tape tape(arena, Tape::Mode::kEvaluation, DType::kBFloat16);
-    OwnedTensor rows(DType::kFloat32, {2, 3, width});
-    for (int64_t e = 0; e < rows.shape().elements(); ++e)
-      rows.as<float>()[e] = static_cast<float>(e % 251 - 125) / 8.0F;
-    const Value floats{.data = tape.constant(rows, DType::kFloat32), .gradient = {}};
-    const Value there = to_activations(tape, floats), back = to_floats(tape, there);
-    tape.keep(there.data);
-    tape.keep(back.data);
-    tape.seal();
-    kernels::Queue queue(1);
-    tape.forward(queue);
-    EXPECT_EQ(tape.read(there.data).dtype, DType::kBFloat16);
-    kernels::expect_identical("rows", tape.read(back.data), rows.view());
-  }
 }
 
 }  // namespace

@@ -76,11 +76,10 @@ Value RecurrentCell::gated(Tape& tape, Parameters& parameters, const Value& befo
   };
   const Value z = linear(tape, attended, weight("output"));
   if (model_.memory.gate == RecurrentGate::kFixed)
-    return to_floats(tape, blend_columns(tape, before, z, weight("keep")));
-  const Shape rows = tape.shape(attended.data);
+    return to_floats(tape, element_gate(tape, {.a = before, .b = z, .bias = weight("keep")}));
   const auto share = [&](const Value& of, const char* name, const char* bias) {
-    const Value logits = linear_sum(tape, {{attended, weight(name)}, added_bias(tape, rows, weight(bias))});
-    return to_floats(tape, blend_elements(tape, of, {}, to_floats(tape, logits)));
+    const Value logits = linear(tape, attended, weight(name));
+    return to_floats(tape, element_gate(tape, {.a = of, .logits = logits, .bias = weight(bias)}));
   };
   const Value kept = share(before, "forget", "forget_bias");
   return sum_of_biases(tape, kept, share(z, "input", "input_bias"));
