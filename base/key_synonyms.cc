@@ -53,6 +53,9 @@ constexpr std::array kRows{
     Row{"training.batch_chunk",
         "gradientaccumulationsteps gradaccum gradaccumsteps accumulategradbatches updatefreq "
         "gradientaccumulation accumulationsteps gradaccumulationsteps"},
+    Row{"training.recompute",
+        "gradientcheckpointing activationcheckpointing activationcheckpoint checkpointactivations checkpointing "
+        "usegradientcheckpointing recomputeactivations recomputegranularity remat rematerialization"},
     Row{"training.log_interval",
         "loggingsteps logsteps logevery loginterval logfreq logeveryn logeverynsteps printevery"},
     Row{"training.precision precision", "dtype mixedprecision fp16 bf16 amp halfprecision paramsdtype floattype half"},

@@ -60,7 +60,8 @@ SegmentInputs TrainingStep::inputs_of(const StreamGroup& group) const {
                    .step = static_cast<uint64_t>(optimizer_.steps() + 1),
                    .first_stream = group.first,
                    .loss_scale = static_cast<float>(1.0 / static_cast<double>(targets_.shape().elements()))},
-          .segment_length = last_lengths(config_).length_among_several()};
+          .segment_length = last_lengths(config_).length_among_several(),
+          .recompute = config_.training.recompute};
 }
 
 }  // namespace segue

@@ -177,6 +177,9 @@ void TrainingConfig::describe(JsonFields& fields) {
                               "gradients, which saves memory",
                    .minimum = 1,
                    .maximum = kMostStreams});
+  fields.optional("recompute", recompute,
+                  {.meaning = "which activations backward computes again, one layer after another, rather than to have "
+                              "them kept, which saves memory and takes time. Every gradient is the same to the bit"});
   fields.optional("max_step", max_step,
                   {.meaning = "length of the run", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
   fields.optional(

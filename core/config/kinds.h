@@ -199,6 +199,16 @@ inline const auto& table_of(LossPart) {
   return kTable;
 }
 
+enum class Recompute : uint8_t { kNone, kAttention, kBlock };
+inline const auto& table_of(Recompute) {
+  using enum Recompute;
+  static constexpr ChoiceTable<Recompute, 3> kTable(
+      {{kNone, "none", "all that backward needs is kept"},
+       {kAttention, "attention", "of attention, or a state"},
+       {kBlock, "block", "of a whole layer, whose inputs alone are kept"}});
+  return kTable;
+}
+
 enum class ScheduleRule : uint8_t { kPytorch, kNvidia, kTensorflow };
 inline const auto& table_of(ScheduleRule) {
   using enum ScheduleRule;

@@ -76,10 +76,11 @@ struct Needs {
 
 Needs needs_of(const ModelConfig& model, const Transformer& transformer, Parameters& parameters,
                const TrainingShape& training) {
-  const auto [lengths, scored, streams, moments] = training;
+  const auto [lengths, scored, streams, moments, recompute] = training;
   const ModelUse use = use_of(model);
   SegmentShape shape = full_segment(model, use, streams, lengths.tokens(), scored);
   shape.segment_length = lengths.length_among_several();
+  shape.recompute = recompute;
   Arena arena;
   const std::unique_ptr<SegmentTape> segment = transformer.record(arena, Tape::Mode::kTraining, parameters, use, shape);
   const Flops flops = segment->tape.flops();
@@ -96,7 +97,7 @@ Needs needs_of(const ModelConfig& model, const Transformer& transformer, Paramet
 }  // namespace
 
 std::string describe_model(const ModelConfig& model, int64_t vocab_size, const TrainingShape& training) {
-  const auto [lengths, scored, streams, moments] = training;
+  const auto& [lengths, scored, streams, moments, recompute] = training;
   const Transformer transformer(model, vocab_size);
   Parameters parameters = Parameters::planned(transformer.parameter_specs());
   const ModelUse use = use_of(model);
@@ -122,7 +123,9 @@ std::string describe_model(const ModelConfig& model, int64_t vocab_size, const T
   text += fmt::format("{:<38} {}\n", "  weights, gradients, " + counted(moments, "moment"), human_bytes(needs.weights));
   text += fmt::format("{:<38} {}\n", "  segment memory", human_bytes(needs.memory));
   if (use.compressed_len > 0) text += parts_of_memory(model, use, streams);
-  text += fmt::format("{:<38} {}\n", "  activations and their gradients", human_bytes(needs.activations));
+  const std::string again =
+      recompute == Recompute::kNone ? "" : fmt::format(" (recompute \"{}\")", name_of_choice(recompute));
+  text += fmt::format("{:<38} {}{}\n", "  activations and their gradients", human_bytes(needs.activations), again);
   if (needs.schedules > 0)
     text += fmt::format("{:<38} {}\n", "  lists of the tiles that are seen", human_bytes(needs.schedules));
   return text;

@@ -14,6 +14,7 @@ struct TrainingShape {
   int64_t scored = 0;  // newest tokens of a step that are learned from; 0: all
   int64_t streams = 0;
   int64_t moments = 0;  // that the optimizer holds of every parameter
+  Recompute recompute = Recompute::kNone;
 };
 
 // Parameter table and counts, operations per token, reach in tokens, and the memory of a training step over `streams`

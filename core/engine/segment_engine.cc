@@ -106,7 +106,8 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
                            .documents = !inputs.reach.empty(),
                            .bounded_ahead = !inputs.ahead.empty(),
                            .attention = inputs.attention,
-                           .window_share = inputs.window_share};
+                           .window_share = inputs.window_share,
+                           .recompute = inputs.recompute};
   Recorded& recorded = ready(shape, inputs, memory);
   replay(recorded, memory, progress);
   const SegmentTape& segment = *recorded.segment;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/buffer.h"
+#include "core/config/kinds.h"
 #include "core/tape/tape.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/queue.h"
@@ -24,6 +25,7 @@ struct SegmentInputs {
   bool margins = false;        // wanted beside the losses, where the head can tell them
   bool attention = false;      // wanted of the memory's rows
   double window_share = 1.0;   // of windows, that layers see
+  Recompute recompute = Recompute::kNone;
 };
 
 // The inputs of a segment and its step at addresses of the GPU that never change, so that recorded work finds them. The

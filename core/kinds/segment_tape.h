@@ -30,7 +30,8 @@ struct SegmentShape {
   bool bounded_ahead = false;  // whether those that see ahead are told how far
   bool attention = false;      // wanted of the rows of memory, beside the losses
   double window_share = 1.0;   // of windows, that layers see: see use_of_layer
-  int64_t mem_len = 0;         // rows of memory that are kept from segment to segment, of several
+  Recompute recompute = Recompute::kNone;
+  int64_t mem_len = 0;  // rows of memory that are kept from segment to segment, of several
   // Of a model with memory tokens: whether its first token begins a segment, before which they are read, and its last
   // one ends one, after which they are written; and whether they are those that streams begin with. The first two also
   // of a model whose states change where a segment ends.

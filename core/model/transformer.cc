@@ -87,6 +87,7 @@ const LayerPositions::Encodings& Transformer::encodings_for(Step& step, int64_t 
 std::unique_ptr<SegmentTape> Transformer::record(Arena& arena, Tape::Mode mode, Parameters& parameters,
                                                  const ModelUse& use, const SegmentShape& shape) const {
   auto segment = std::make_unique<SegmentTape>(arena, mode, parameters.compute().activations);
+  segment->tape.recompute(shape.recompute);
   const bool is_frozen = shape.remembered == Remembered::kKvCache;
   const ModelUse reach{.mem_len = is_frozen ? 0 : shape.memory_rows,
                        .clamp_len = use.clamp_len,
@@ -143,9 +144,24 @@ StreamRows Transformer::record_segment(Step& step, SegmentOfStep segment) const 
 }
 
 Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const {
-  Tape& tape = step.tape();
   const auto l = static_cast<size_t>(layer);
   step.stations->before_layer(layer, residual);
+  LayerOutputs outputs = record_block(step, segment, layer, residual);
+  if (!outputs.states.empty()) {
+    step.memories[l].states = outputs.states;
+    step.memories[l].begun.clear();
+  }
+  if (!keeps_state(config_, layer))
+    step.fresh[l].push_back({without_gradient(outputs.fresh), segment.global, segment.rows() - segment.global});
+  step.stations->after_layer(segment, layer, *layers_[l], outputs);
+  return outputs.residual;
+}
+
+LayerOutputs Transformer::record_block(Step& step, const SegmentOfStep& segment, int64_t layer,
+                                       const Residual& residual) const {
+  Tape& tape = step.tape();
+  const auto l = static_cast<size_t>(layer);
+  const RecomputedPart part(tape, Recompute::kBlock);
   const LayerMemory memory = memory_of(step, layer);
   const int64_t remembered = memory.rows.data.exists() ? tape.shape(memory.rows.data)[1] : 0;
   const bool attends = !keeps_state(config_, layer);
@@ -155,15 +171,7 @@ Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, int
                            .use = use_of_layer(config_, step.use, layer, step.shape.window_share),
                            .segment = segment.number,
                            .is_read_on = !segment.is_last};
-  LayerOutputs outputs = layers_[l]->apply(tape, step.parameters, residual, inputs);
-  if (!outputs.states.empty()) {
-    step.memories[l].states = outputs.states;
-    step.memories[l].begun.clear();
-  }
-  if (attends)
-    step.fresh[l].push_back({without_gradient(outputs.fresh), segment.global, segment.rows() - segment.global});
-  step.stations->after_layer(segment, layer, *layers_[l], outputs);
-  return outputs.residual;
+  return layers_[l]->apply(tape, step.parameters, residual, inputs);
 }
 
 // Binds what every layer remembers of earlier steps.

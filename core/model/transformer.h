@@ -69,6 +69,7 @@ class Transformer {
   void bind_memory(Step& step) const;
   StreamRows record_segment(Step& step, SegmentOfStep segment) const;
   Residual record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const;
+  LayerOutputs record_block(Step& step, const SegmentOfStep& segment, int64_t layer, const Residual& residual) const;
   LayerMemory memory_of(const Step& step, int64_t layer) const;
   void keep_carried(Step& step) const;
   void keep_fresh(Step& step) const;

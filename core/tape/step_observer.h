@@ -14,7 +14,7 @@ struct Flops {
 
 struct StepPart {
   std::string name;
-  std::string pass;    // "forward", "backward"; "" of what has no direction
+  std::string pass;    // "forward", "recompute", "backward"; "" of what has no direction
   double flops = 0.0;  // 0: no products
   double bytes = 0.0;  // of the activations or parameters that it goes through, each read or written once
 };

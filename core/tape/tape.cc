@@ -1,7 +1,7 @@
 #include "core/tape/tape.h"
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <utility>
 
 #include "base/cuda.h"
@@ -83,22 +83,31 @@ Slot Tape::owner_of(Slot slot) const { return state(slot).owner < 0 ? slot : Slo
 
 void Tape::keep(Slot slot) { kept_.push_back(slot); }
 
-void Tape::touch(Slot slot, int time) {
-  if (!slot.exists()) return;
-  SlotState& used = state(owner_of(slot));
-  if (used.first_use < 0) used.first_use = time;
-  used.first_use = std::min(used.first_use, time);
-  used.last_use = std::max(used.last_use, time);
+void Tape::Life::touch(int time) {
+  first_use = first_use < 0 ? time : std::min(first_use, time);
+  last_use = std::max(last_use, time);
+}
+
+void Tape::touch(const std::vector<Slot>& slots, int time, bool is_backward) {
+  for (const Slot slot : slots) {
+    if (!slot.exists()) continue;
+    SlotState& used = state(owner_of(slot));
+    (used.lives_twice && is_backward ? used.again : used.life).touch(time);
+  }
 }
 
 void Tape::seal() {
   if (std::exchange(sealed_, true)) throw ContractError("the tape is sealed");
-  const int count = static_cast<int>(operations_.size());
-  for (int i = 0; i < count; ++i) {
-    for (const Slot slot : operations_[static_cast<size_t>(i)].forward_slots) touch(slot, i);
-    for (const Slot slot : operations_[static_cast<size_t>(i)].backward_slots) touch(slot, 2 * count - 1 - i);
+  plan_parts();
+  int time = 0;
+  for (const Operation& operation : operations_) touch(operation.forward_slots, time++, false);
+  auto part = parts_.rbegin();
+  for (size_t i = operations_.size(); i-- > 0;) {
+    if (part != parts_.rend() && part->end == i + 1)
+      for (const size_t again : (part++)->again) touch(operations_[again].forward_slots, time++, true);
+    touch(operations_[i].backward_slots, time++, true);
   }
-  for (const Slot slot : kept_) touch(slot, 2 * count);
+  touch(kept_, time, true);
   place_slots();
   find_open_ends();
 }
@@ -117,29 +126,33 @@ void Tape::find_open_ends() {
 void Tape::place_slots() {
   struct Placed {
     int64_t begin, end;
-    int first_use, last_use;
+    const Life* life;
+  };
+  struct ToPlace {
+    int64_t bytes;
+    Life* life;
   };
   constexpr int64_t kSlotAlignment = 64;
-  std::vector<size_t> order(slots_.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto bytes = [&](size_t i) { return slots_[i].shape.elements() * bytes_of(slots_[i].dtype); };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return bytes(a) > bytes(b); });
+  std::vector<ToPlace> order;
+  for (SlotState& slot : slots_) {
+    if (slot.external) continue;
+    for (Life* life : {&slot.life, &slot.again})
+      if (life->first_use >= 0) order.push_back({slot.shape.elements() * bytes_of(slot.dtype), life});
+  }
+  std::ranges::stable_sort(order, std::greater<>(), &ToPlace::bytes);
 
   std::vector<Placed> placed;  // in increasing order of `begin`
-  for (const size_t i : order) {
-    SlotState& slot = slots_[i];
-    if (slot.external || slot.first_use < 0) continue;
-    const int64_t size = (bytes(i) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+  for (const auto& [bytes, life] : order) {
+    const int64_t size = (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
     int64_t begin = 0;
     for (const Placed& other : placed) {
-      if (other.last_use < slot.first_use || slot.last_use < other.first_use) continue;
+      if (other.life->last_use < life->first_use || life->last_use < other.life->first_use) continue;
       if (begin + size <= other.begin) break;
       begin = std::max(begin, other.end);
     }
-    slot.offset = begin;
-    const Placed mine{begin, begin + size, slot.first_use, slot.last_use};
-    const auto less = [](const Placed& a, const Placed& b) { return a.begin < b.begin; };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), mine, less), mine);
+    life->offset = begin;
+    const Placed mine{begin, begin + size, life};
+    placed.insert(std::ranges::upper_bound(placed, begin, std::less<>(), &Placed::begin), mine);
     planned_bytes_ = std::max(planned_bytes_, mine.end);
   }
 }
@@ -162,11 +175,19 @@ std::vector<const std::byte*> Tape::bound_addresses() const {
 
 void Tape::forward(kernels::Queue& queue) {
   arena_.reserve(planned_bytes_);
-  for (const Operation& operation : operations_) run_forward(operation, queue);
+  for (const Operation& operation : operations_) run_forward(operation, "forward", queue);
 }
 
 void Tape::backward(kernels::Queue& queue, const GradientProgress& progress) {
+  struct InBackward {
+    bool& is_in;
+    ~InBackward() { is_in = false; }
+  } const guard{in_backward_};
+  in_backward_ = true;
+  auto part = parts_.rbegin();
   for (size_t i = operations_.size(); i-- > 0;) {
+    if (part != parts_.rend() && part->end == i + 1)
+      for (const size_t again : (part++)->again) run_forward(operations_[again], "recompute", queue);
     const Operation& operation = operations_[i];
     if (operation.backward) run_backward(operation, queue);
     const bool completes = i + 1 == operations_.size() || open_ends_[i] != open_ends_[i + 1];
@@ -182,11 +203,11 @@ std::string full_name(const Tape::Operation& operation) {
 
 }  // namespace
 
-void Tape::run_forward(const Operation& operation, kernels::Queue& queue) {
+void Tape::run_forward(const Operation& operation, const char* pass, kernels::Queue& queue) {
   const cuda::Range range(operation.name);
   const auto describe = [&] {
     return StepPart{.name = full_name(operation),
-                    .pass = "forward",
+                    .pass = pass,
                     .flops = operation.flops.forward + (operation.backward ? 0.0 : operation.flops.backward),
                     .bytes = touched_bytes(operation.forward_slots)};
   };
@@ -276,7 +297,9 @@ TensorView Tape::write(const GradientUse& use) const { return use.exists() ? pla
 TensorView Tape::place(Slot slot) const {
   check_declared(slot);
   const SlotState& target = state(slot);
-  return {arena_.data() + state(owner_of(slot)).offset, target.dtype, target.shape};
+  const SlotState& block = state(owner_of(slot));
+  const Life& life = block.lives_twice && in_backward_ ? block.again : block.life;
+  return {arena_.data() + life.offset, target.dtype, target.shape};
 }
 
 // The last consumer recorded is the first to run backward.

@@ -3,7 +3,8 @@
 // Recording an operation declares which tensors its forward and its backward touch. Sealing the tape derives from that
 // when each tensor is first and last needed and packs all of them into one arena, so that a replay allocates nothing,
 // activations are gone as soon as nothing needs them, and the memory a step takes is known before it runs. A tape
-// without backward (evaluation) keeps almost nothing.
+// without backward (evaluation) keeps almost nothing; and what is recorded as a part that is computed again lives
+// twice, in forward and in backward, rather than from the one to the other.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/tensor.h"
+#include "core/config/kinds.h"
 #include "core/tape/step_observer.h"
 #include "kernels/dropout.h"
 #include "kernels/product_shape.h"
@@ -142,6 +144,7 @@ class Tape {
   // For a consumer that cannot add: it must be the last one recorded.
   GradientUse overwrite_gradient(const Value& value);
   void record(Operation operation);
+  void recompute(Recompute parts) { recomputed_ = parts; }  // which of its parts to compute again: see RecomputedPart
   void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
   void keep(Slot slot);               // readable until the next replay
   void seal();                        // plans the memory; nothing is recorded afterwards
@@ -177,25 +180,43 @@ class Tape {
   void observe(StepObserver* observer) { observer_ = observer; }
 
  private:
+  friend class RecomputedPart;
+
+  // When a tensor is needed, and where in the arena it lies then.
+  struct Life {
+    int first_use = -1;
+    int last_use = -1;
+    int64_t offset = 0;
+    void touch(int time);
+  };
   struct SlotState {
     Shape shape;
     DType dtype = DType::kFloat32;
     bool external = false;
     int owner = -1;  // another slot whose memory this one shares
     ConstTensorView external_view;
-    int64_t offset = 0;
-    int first_use = -1;
-    int last_use = -1;
+    bool lives_twice = false;
+    Life life;   // in forward alone where it lives twice
+    Life again;  // and then in backward
     int gradient_uses = 0;
     bool overwritten = false;  // by the last of these uses
+  };
+  // Operations [begin, end). Before backward comes to the last of them it computes some again, in their order.
+  struct Part {
+    size_t begin = 0;
+    size_t end = 0;
+    std::vector<size_t> again = {};
   };
   Slot owner_of(Slot slot) const;
   SlotState& state(Slot slot) { return slots_[static_cast<size_t>(slot.index)]; }
   const SlotState& state(Slot slot) const { return slots_[static_cast<size_t>(slot.index)]; }
-  void touch(Slot slot, int time);
+  void begin_part();
+  void end_part();
+  void plan_parts();
+  void touch(const std::vector<Slot>& slots, int time, bool is_backward);
   void place_slots();
   void find_open_ends();
-  void run_forward(const Operation& operation, kernels::Queue& queue);
+  void run_forward(const Operation& operation, const char* pass, kernels::Queue& queue);
   void run_backward(const Operation& operation, kernels::Queue& queue);
   void run(const Operation& operation, const std::vector<Slot>& declared, const Action& action, kernels::Queue& queue);
   void check_declared(Slot slot) const;
@@ -212,11 +233,29 @@ class Tape {
   std::vector<OwnedTensor> constants_;
   std::vector<Slot> bound_;
   std::vector<Slot> kept_;
+  Recompute recomputed_ = Recompute::kNone;
+  std::vector<Part> parts_;  // in their order
+  bool in_part_ = false;
+  bool in_backward_ = false;
   StepObserver* observer_ = nullptr;
   const Operation* running_ = nullptr;
   const std::vector<Slot>* declared_ = nullptr;  // of the pass of the operation that runs
   int64_t planned_bytes_ = 0;
   bool sealed_ = false;
+};
+
+// What is recorded while it lives is a part of the tape. Where the tape recomputes such parts, and has a backward, only
+// what others read of it is kept: backward computes the rest again by the same operations, so to the same bits. Parts
+// that are computed again do not hold one another.
+class RecomputedPart {
+ public:
+  RecomputedPart(Tape& tape, Recompute part);
+  ~RecomputedPart();
+  RecomputedPart(const RecomputedPart&) = delete;
+  RecomputedPart& operator=(const RecomputedPart&) = delete;
+
+ private:
+  Tape* tape_;  // null: nothing is computed again
 };
 
 }  // namespace segue

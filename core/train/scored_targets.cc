@@ -19,6 +19,7 @@ SegmentShape training_shape(const Config& config, const StageLengths& lengths, i
   shape.segment_length = lengths.length_among_several();
   shape.documents = !config.data.document_boundary.empty();
   shape.window_share = lengths.window_share;
+  shape.recompute = config.training.recompute;
   shape.bounded_ahead = shape.documents && use.ahead;
   return shape;
 }

@@ -264,7 +264,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
                                .ahead = ahead,
                                .segment_length = lengths_.length_among_several(),
                                .margins = segments_.scores_some(),
-                               .window_share = lengths_.window_share};
+                               .window_share = lengths_.window_share,
+                               .recompute = config_.training.recompute};
     const bool is_last = &group == &groups_.back();
     const TokenLosses losses =
         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);

@@ -86,7 +86,8 @@ TrainingShape shape_of(const Config& config) {
   return {.lengths = last_lengths(config),
           .scored = scored_tokens(config.training, last_lengths(config).tokens()),
           .streams = config.training.batch_size,
-          .moments = moments_of(config.optimizer)};
+          .moments = moments_of(config.optimizer),
+          .recompute = config.training.recompute};
 }
 // As the checkpoint's run trains; for an import one stream with the optimizer that is the default.
 TrainingShape shape_of(const Checkpoint& checkpoint, const StoredModel& stored) {

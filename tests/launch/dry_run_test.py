@@ -1,9 +1,10 @@
 """A dry run refuses what training refuses, in the same words, and passes what training starts with."""
 
+import json
 import os
 
 from job import Job, require
-from program import TINY_MODEL, check, metrics
+from program import TINY_MODEL, check, check_same_run, metrics
 
 
 def error_of(job, code, *arguments):
@@ -75,7 +76,26 @@ def test_memory_that_is_not_there(job):
     of_layer = 4 * 2 * 8192 * 65536  # bytes of its feed-forward's weights; gradients and an optimizer's state are three times more
     huge = ("model.d_model=8192", "model.d_inner=65536", f"model.n_layer={of_machine // 2 // of_layer}")
     planned, _ = job.run("train", "config.json", "--run", "new", "--dry-run", *(word for key in huge for word in ("--set", key)))
-    check("\nTraining takes " in planned and "of memory, but " in planned and "; lower training." in planned, planned[-500:])
+    check("\nTraining takes " in planned and "of memory, but " in planned and "; lower training." in planned and 'or set training.recompute to "block"' in planned,
+          planned[-500:])
+
+
+def test_recompute(job):
+    """Another plan, and the same run to the bit."""
+    def activations(recompute):
+        output, _ = job.run("inspect", "config.json", "--json", "--vocab-size", 256, "--set", "model.n_layer=12", "--set",
+                            f"training.recompute={recompute}")
+        return json.loads(output)["model"]["training"]["activation_bytes"]
+
+    found = [activations(recompute) for recompute in ("none", "attention", "block")]
+    check(found[0] > found[1] > found[2], f"activations with recompute none, attention, block: {found}")
+    output, _ = job.run("inspect", "config.json", "--vocab-size", 256, "--set", "training.recompute=block")
+    check('(recompute "block")' in output, output)
+    for recompute in ("attention", "block"):
+        job.run("train", "config.json", "--run", recompute, "--quiet", "--set", f"training.recompute={recompute}")
+        check_same_run(job.path("run"), job.path(recompute), 2, f"recompute {recompute}")
+    check_refused(job, 3, 'training.recompute: expected one of "none", "attention", "block", found "all"', "config.json", "--run", "new",
+                  "--set", "training.recompute=all")
 
 
 def main():
@@ -88,6 +108,7 @@ def main():
     test_many_ranks_start(job)
     test_weights_that_do_not_fit(job)
     test_memory_that_is_not_there(job)
+    test_recompute(job)
 
 
 main()

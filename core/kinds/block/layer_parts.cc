@@ -22,6 +22,7 @@ void LayerParts::declare(std::vector<ParameterSpec>& specs) const {
 }
 
 Mixer::Mixed LayerParts::mix(Tape& tape, Parameters& parameters, const Value& x, const LayerInputs& inputs) const {
+  const RecomputedPart part(tape, Recompute::kAttention);
   LayerInputs as_mixed = inputs;
   LayerMemory& memory = as_mixed.memory;
   if (memory.form == Remembered::kHiddenStates && memory.rows.data.exists())

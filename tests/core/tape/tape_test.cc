@@ -1,9 +1,12 @@
 // The tape: what is planned into one block of memory stays intact for as long as something needs it.
 #include "core/tape/tape.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +39,14 @@ void contribute(const Tape& tape, const GradientUse& use, float value) {
 // gradient of k + 1, the last use first. Every operation checks that what it reads is what was written.
 class RandomProgram {
  public:
+  // Seven operations of ten are a part.
   RandomProgram(Tape& tape, uint64_t seed) : random_{.seed = seed} {
-    for (int k = 0; k < kOperations; ++k) add_operation(tape, k);
+    std::optional<RecomputedPart> part;
+    for (int k = 0; k < kOperations; ++k) {
+      if (k % 10 == 2) part.emplace(tape, Recompute::kBlock);
+      add_operation(tape, k);
+      if (k % 10 == 8) part.reset();
+    }
     tape.seal();
   }
 
@@ -103,18 +112,65 @@ class RandomProgram {
 
 TEST(Tape, NothingIsOverwrittenBeforeItsLastUse) {
   Queue queue(1);
-  for (uint64_t seed = 0; seed < 50; ++seed) {
+  for (const Recompute recompute : {Recompute::kNone, Recompute::kBlock}) {
+    for (uint64_t seed = 0; seed < 50; ++seed) {
+      Arena arena;
+      Tape tape(arena, Tape::Mode::kTraining);
+      tape.recompute(recompute);
+      RandomProgram program(tape, seed);
+      for (int replay = 0; replay < 2; ++replay) {
+        tape.forward(queue);
+        tape.backward(queue);
+      }
+      EXPECT_GT(program.checks, 4 * RandomProgram::kOperations);
+      EXPECT_LT(tape.planned_bytes(), program.elements * 4) << "nothing shares memory";
+      EXPECT_GE(arena.bytes(), tape.planned_bytes());
+    }
+  }
+}
+
+// Each operation reads what the one before wrote; backward of d does without.
+TEST(Tape, APartIsComputedAgainWhereBackwardNeedsIt) {
+  constexpr int64_t kElements = 1000;
+  Queue queue(1);
+  for (const Recompute recompute : {Recompute::kNone, Recompute::kAttention, Recompute::kBlock}) {
     Arena arena;
     Tape tape(arena, Tape::Mode::kTraining);
-    RandomProgram program(tape, seed);
-    for (int replay = 0; replay < 2; ++replay) {
-      tape.forward(queue);
-      tape.backward(queue);
+    tape.recompute(recompute);
+    std::string ran;
+    Slot x = tape.new_slot({kElements});
+    const auto add = [&](char name, bool needs_input) {
+      const Slot from = x, y = tape.new_slot({kElements});
+      tape.record({.forward_slots = {from, y},
+                   .forward = [&ran, name](Queue&) { ran += name; },
+                   .backward_slots = {needs_input ? from : Slot{}},
+                   .backward = [&ran, name](Queue&) { ran += static_cast<char>(std::toupper(name)); }});
+      x = y;
+    };
+    add('a', true);
+    {
+      const RecomputedPart part(tape, Recompute::kBlock);
+      add('b', true);
+      add('c', true);
+      add('d', false);
     }
-    EXPECT_GT(program.checks, 4 * RandomProgram::kOperations);
-    EXPECT_LT(tape.planned_bytes(), program.elements * 4) << "nothing shares memory";
-    EXPECT_GE(arena.bytes(), tape.planned_bytes());
+    add('e', true);
+    tape.seal();
+    tape.forward(queue);
+    tape.backward(queue);
+    // d writes what e reads, so it is kept; what b wrote is computed again for c.
+    EXPECT_EQ(ran, recompute == Recompute::kBlock ? "abcdeEbDCBA" : "abcdeEDCBA");
   }
+}
+
+TEST(Tape, PartsThatAreComputedAgainDoNotHoldOneAnother) {
+  Arena arena;
+  Tape tape(arena, Tape::Mode::kTraining);
+  tape.recompute(Recompute::kBlock);
+  const RecomputedPart part(tape, Recompute::kBlock);
+  const RecomputedPart of_another_kind(tape, Recompute::kAttention);
+  EXPECT_THAT(message_of<ContractError>([&] { const RecomputedPart held(tape, Recompute::kBlock); }),
+              testing::HasSubstr("holds another one"));
 }
 
 TEST(Tape, TheLastConsumerOverwritesTheOthersAdd) {
