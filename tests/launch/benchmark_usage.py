@@ -34,6 +34,7 @@ REFUSED = {
     "memory_pays": [(["text"], ["NAME=DIRECTORY", "text"]), (["a=nowhere"], ["a: ", "nowhere"]), (["a=.", "a=."], ["names that differ"]),
                     (["../a=."], ["NAME=DIRECTORY"]), (["a=.", "--seeds", "1"], ["--seeds", "at least 2"]), (["a=.", "--runs", "/proc/none"], ["--runs", "/proc/none"]),
                     *((["a=.", "--plan", plan], ["--plan", plan.split(":")[-1]]) for plan in ("huge:1", "tiny", "tiny:x", "tiny:0.0001"))],
+    "recompute": [(["nowhere"], ["config", "nowhere"]), (["--layers", "0"], ["--layers", "found 0"]), (["--rounds", "x"], ["--rounds", "found x"])],
     "scaling_cpu": [(["--mem-len", "8", "8"], ["--mem-len", "two values"]), (["--n-layer", "0", "1"], ["--n-layer", "found 0"]),
                     (["--config", "nowhere"], ["--config", "nowhere"])],
     "slow_products": [(["nowhere"], ["config", "nowhere"]), (["--most-tokens", "0"], ["--most-tokens", "found 0"]),

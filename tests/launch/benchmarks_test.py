@@ -253,6 +253,16 @@ def slow_products(program):
     refused(program, "slow_products", [config, *sets("model.n_head=0"), *MEASURED], ["model.n_head"])
 
 
+def recompute(program):
+    out, _ = call(program, "recompute", config_of(program), "--layers", "6", "3", "--rounds", "2", "--seconds", "0", *MEASURED, "--output", "out/again")
+    found = results(program, "out/again", "json", "md")
+    rows = [(row["layers"], row["recompute"]) for row in found["rows"]]
+    check(rows == [(layers, choice) for layers in (6, 3) for choice in ("none", "attention", "block")], f"recompute: {rows}")
+    sizes = [row["activation_mib"] for row in found["rows"]]
+    check(sizes[0] > sizes[1] > sizes[2] and sizes[3] > sizes[5], f"recompute: MiB of activations: {sizes}")
+    check(out.count("\n|") == 2 + 6 and len(found["parts"]) == 12, f"recompute: {out}")
+
+
 def loaded_cpu(program):
     call(program, "loaded_cpu", config_of(program), "--loads", "1", "0", "--rounds", "1", "--seconds", "0", "--tokens", "3", "--build", BUILD,
          "--busy-ok", "--output", "out/loaded")
@@ -380,7 +390,7 @@ def matmul_peak(program):
 
 # Help and refusals.
 
-PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, slow_products, usage, exchange_hosts, loaded_cpu, compare_tokenizers,
+PARTS = {part.__name__: part for part in (memory_pays, stale_keys, compare_states, compare_cpu, compare_sparse, scaling_cpu, slow_products, recompute, usage, exchange_hosts, loaded_cpu, compare_tokenizers,
                                           thread_idle, loss_by_position, state_rounding, compare_head, matmul_peak, feature_error)}
 
 
