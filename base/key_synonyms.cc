@@ -54,8 +54,11 @@ constexpr std::array kRows{
         "gradientaccumulationsteps gradaccum gradaccumsteps accumulategradbatches updatefreq "
         "gradientaccumulation accumulationsteps gradaccumulationsteps"},
     Row{"training.recompute",
-        "gradientcheckpointing activationcheckpointing activationcheckpoint checkpointactivations checkpointing "
-        "usegradientcheckpointing recomputeactivations recomputegranularity remat rematerialization"},
+        "gradientcheckpointing gradientcheckpoint gradcheckpointing usegradientcheckpointing "
+        "enablegradientcheckpointing activationcheckpointing activationcheckpoint checkpointactivations "
+        "checkpointnumlayers activationscheckpointmethod activationscheckpointgranularity recomputeactivations "
+        "recomputegranularity recomputemethod recomputenumlayers recomputegrad remat rematpolicy useremat "
+        "rematerialization"},
     Row{"training.log_interval",
         "loggingsteps logsteps logevery loginterval logfreq logeveryn logeverynsteps printevery"},
     Row{"training.precision precision", "dtype mixedprecision fp16 bf16 amp halfprecision paramsdtype floattype half"},

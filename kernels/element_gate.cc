@@ -34,6 +34,7 @@ void element_gate_forward(Queue& queue, const ElementGateForward& args) {
   const DType dtype = check_inputs(contract, args.in);
   contract.tensor("y", args.y, dtype, args.in.a.shape);
   for (const auto& [name, view] : matrices_of(args.in)) contract.disjoint("y", args.y, name, view);
+  contract.disjoint("y", args.y, "bias", args.in.bias);
   if (args.in.a.elements() == 0) return;
   queue.operations().element_gate_forward(queue, args);
 }
@@ -55,7 +56,12 @@ void element_gate_backward(Queue& queue, const ElementGateBackward& args) {
     for (auto other = outputs.begin(); other != output; ++other)
       contract.disjoint(output->first, output->second, other->first, other->second);
   }
-  if (!args.dbias.empty()) contract.floats("dbias", args.dbias, {in.a.shape[1]});
+  if (!args.dbias.empty()) {
+    contract.floats("dbias", args.dbias, {in.a.shape[1]});
+    contract.disjoint("dbias", args.dbias, "bias", in.bias);
+    contract.disjoint("dbias", args.dbias, "dy", args.dy);
+    for (const auto& [name, view] : outputs) contract.disjoint("dbias", args.dbias, name, view);
+  }
   if (in.a.elements() == 0) return;
   queue.operations().element_gate_backward(queue, args);
 }

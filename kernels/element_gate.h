@@ -8,7 +8,7 @@
 //   backward  da = s(z) dy, times 1 - v² where v = tanh(a);  db = (1 - s(z)) dy
 //             dlogit = s(z) (1 - s(z)) dy (v - b);  dbias[c] += bias_factor times the sum of dlogit over rows
 //
-// Without b it is 0, without logits or a bias these are. NaN stays within its element, and on its way to a bias within
+// What is left out counts as 0. NaN stays within its element, and on its way to a bias within
 // its column. Deterministic, also over thread counts. A: the dtype of activations, float32 or bfloat16, one for all of
 // a call; arithmetic is in float32.
 #pragma once

@@ -178,8 +178,8 @@ void TrainingConfig::describe(JsonFields& fields) {
                    .minimum = 1,
                    .maximum = kMostStreams});
   fields.optional("recompute", recompute,
-                  {.meaning = "which activations backward computes again, one layer after another, rather than to have "
-                              "them kept, which saves memory and takes time. Every gradient is the same to the bit"});
+                  {.meaning = "which activations backward computes again, one layer after another, instead of keeping "
+                              "them. This saves memory and takes time. Every gradient is the same to the bit"});
   fields.optional("max_step", max_step,
                   {.meaning = "length of the run", .unit = "steps", .minimum = 1, .maximum = kMostSteps});
   fields.optional(

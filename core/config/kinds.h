@@ -204,8 +204,8 @@ inline const auto& table_of(Recompute) {
   using enum Recompute;
   static constexpr ChoiceTable<Recompute, 3> kTable(
       {{kNone, "none", "all that backward needs is kept"},
-       {kAttention, "attention", "of attention, or a state"},
-       {kBlock, "block", "of a whole layer, whose inputs alone are kept"}});
+       {kAttention, "attention", "those of attention or of a state"},
+       {kBlock, "block", "those of a whole layer, but for what its memory adds"}});
   return kTable;
 }
 

@@ -2,7 +2,6 @@
 #include "core/model/transformer.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/attention/schedules.h"
@@ -26,11 +25,6 @@ std::vector<StreamRows> newest_of(std::vector<StreamRows> rows, int64_t count) {
     count -= kept;
   }
   return rows;
-}
-
-int64_t count_of(const std::vector<StreamRows>& rows) {
-  return std::accumulate(rows.begin(), rows.end(), int64_t{0},
-                         [](int64_t sum, const StreamRows& each) { return sum + each.count; });
 }
 
 // The segments of a step, one after another.
@@ -216,7 +210,11 @@ LayerMemory Transformer::memory_of(const Step& step, int64_t layer) const {
   std::vector<StreamRows> rows{{memory.rows, 0, step.shape.memory_rows}};
   rows.insert(rows.end(), fresh.begin(), fresh.end());
   rows = newest_of(std::move(rows), step.shape.mem_len);
-  if (count_of(rows) > 0) memory.rows = join_rows(step.segment.tape, std::move(rows));
+  std::erase_if(rows, [](const StreamRows& part) { return part.count == 0; });
+  if (rows.empty()) return memory;
+  // A layer turns keys where they lie, and those of a segment are read again.
+  const bool are_copied = rows.size() == 1 && memory.form == Remembered::kKeysAndValues;
+  memory.rows = are_copied ? copied_rows(step.tape(), rows.front()) : join_rows(step.tape(), std::move(rows));
   return memory;
 }
 

@@ -9,7 +9,7 @@
 namespace segue {
 
 // With v = a or tanh(a) and s(z) = 1 / (1 + e^-z): b + s(logits + bias_factor bias) (v - b), as in
-// kernels/element_gate.h.
+// kernels/element_gate.h. Of three different values.
 struct ElementGate {
   Value a;                             // [B, R, D]
   bool is_bounded = false;             // v = tanh(a)
@@ -21,7 +21,7 @@ struct ElementGate {
 Value element_gate(Tape& tape, const ElementGate& gate);
 
 // Between activations and float32, in which layers carry values from segment to segment: x itself where activations
-// are float32. Of to_floats the caller is the last to use x.
+// are float32.
 Value to_activations(Tape& tape, const Value& x);
 Value to_floats(Tape& tape, const Value& x);
 

@@ -1,8 +1,8 @@
 // Parts of a tape that backward computes again: which of their operations, and what lives twice.
 //
-// A tensor of a part lives twice where only operations of the part touch it and the backward of one of them needs it.
-// What others read is kept, so what was computed from it can be computed again. Of the operations those run again that
-// write what lives twice.
+// A tensor of a part lives twice where only operations of the part touch it, and where the backward of one of them or
+// what is computed again touches it. What others read is kept, so all else can be computed from it again. The
+// operations run again that write what lives twice.
 #include <algorithm>
 #include <vector>
 
@@ -14,19 +14,19 @@ namespace {
 
 constexpr int kUntouched = -2;
 constexpr int kElsewhere = -1;  // outside of parts, or in several
-constexpr size_t kUnwritten = SIZE_MAX;
 
 // A block of memory that one slot has, or several share.
 struct Block {
-  int part = kUntouched;       // whose operations alone touch it
-  size_t writer = kUnwritten;  // the first operation of forward that touches it
-  bool is_shared = false;      // so that later operations may write in place
-  bool is_needed = false;      // again, in backward
+  int part = kUntouched;             // whose operations alone touch it
+  std::vector<size_t> writers = {};  // of forward: the first that touches it, and those that overwrite it in place
+  bool is_needed = false;            // again, in backward
 
   void touch(int by_part) {
     if (part == kUntouched) part = by_part;
     if (part != by_part) part = kElsewhere;
   }
+  bool is_written_by(size_t operation) const { return std::ranges::count(writers, operation) > 0; }
+  bool changes_after(size_t operation) const { return writers.size() > 1 && writers.back() > operation; }
 };
 
 }  // namespace
@@ -60,15 +60,19 @@ void Tape::plan_parts() {
               part_of.begin() + static_cast<int64_t>(parts_[p].end), static_cast<int>(p));
 
   std::vector<Block> blocks(slots_.size());
+  std::vector<bool> is_met(slots_.size());
   const auto block_of = [&](Slot slot) -> Block& { return blocks[static_cast<size_t>(owner_of(slot).index)]; };
-  for (size_t s = 0; s < slots_.size(); ++s) {
+  for (size_t s = 0; s < slots_.size(); ++s)
     if (slots_[s].external) blocks[s].touch(kElsewhere);
-    if (slots_[s].owner >= 0) block_of({static_cast<int>(s)}).is_shared = true;
-  }
   for (const Slot slot : kept_) block_of(slot).touch(kElsewhere);
   for (size_t i = 0; i < operations_.size(); ++i) {
-    for (const Slot slot : operations_[i].forward_slots)
-      if (slot.exists()) block_of(slot).writer = std::min(block_of(slot).writer, i);
+    for (const Slot slot : operations_[i].forward_slots) {
+      if (!slot.exists()) continue;
+      Block& block = block_of(slot);
+      const bool overwrites = state(slot).overwrites && !is_met[static_cast<size_t>(slot.index)];
+      is_met[static_cast<size_t>(slot.index)] = true;
+      if (block.writers.empty() || overwrites) block.writers.push_back(i);
+    }
     for (const std::vector<Slot>* slots : {&operations_[i].forward_slots, &operations_[i].backward_slots})
       for (const Slot slot : *slots)
         if (slot.exists()) block_of(slot).touch(part_of[i]);
@@ -80,17 +84,24 @@ void Tape::plan_parts() {
       for (const Slot slot : slots) {
         if (!slot.exists()) continue;
         Block& block = block_of(slot);
-        if (block.part == static_cast<int>(p) && block.writer != kUnwritten) block.is_needed = true;
+        if (block.part == static_cast<int>(p) && !block.writers.empty()) block.is_needed = true;
       }
     };
     for (size_t i = part.begin; i < part.end; ++i) need(operations_[i].backward_slots);
     for (size_t i = part.end; i-- > part.begin;) {
-      const bool writes = std::ranges::any_of(operations_[i].forward_slots, [&](Slot slot) {
-        return slot.exists() && block_of(slot).is_needed && (block_of(slot).writer == i || block_of(slot).is_shared);
-      });
-      if (!writes) continue;
+      const Operation& operation = operations_[i];
+      const auto any_slot = [&](const auto& is) {
+        return std::ranges::any_of(operation.forward_slots,
+                                   [&](Slot slot) { return slot.exists() && is(block_of(slot)); });
+      };
+      if (!any_slot([&](const Block& block) { return block.is_needed && block.is_written_by(i); })) continue;
+      need(operation.forward_slots);
+      if (!operation.parameter_gradients.empty() && !operation.backward)
+        throw ContractError("{}: its forward adds to gradients of parameters, so it cannot be computed again",
+                            operation.name);
+      if (any_slot([&](const Block& block) { return !block.is_needed && block.changes_after(i); }))
+        throw ContractError("{}: touches what is overwritten after it, so it cannot be computed again", operation.name);
       part.again.insert(part.again.begin(), i);
-      need(operations_[i].forward_slots);
     }
   }
   for (size_t s = 0; s < slots_.size(); ++s) slots_[s].lives_twice = blocks[s].is_needed;

@@ -121,8 +121,8 @@ Value rotary(Tape& tape, const Value& x, int64_t head, const kernels::RotaryTurn
   const Shape vectors{shape[0], shape[1], shape[2] / head, head};
   const GradientUse dx = tape.overwrite_gradient(x);
   const Value y = dx.exists() ? tape.new_value(shape) : Value{tape.new_slot(shape, tape.activations()), {}};
-  if (!tape.is_bound(x.data)) tape.share(y.data, x.data);
-  if (dx.exists()) tape.share(y.gradient, dx.slot);
+  if (!tape.is_bound(x.data)) tape.overwrite(y.data, x.data);
+  if (dx.exists()) tape.overwrite(y.gradient, dx.slot);
   const auto turn_here = [=, &tape] {
     kernels::RotaryTurn here = turn;
     here.first_position += tape.info().first_position;

@@ -79,9 +79,16 @@ void Tape::share(Slot slot, Slot owner) {
   state(slot).owner = owner_of(owner).index;
 }
 
+void Tape::overwrite(Slot slot, Slot owner) {
+  share(slot, owner);
+  state(slot).overwrites = true;
+}
+
 Slot Tape::owner_of(Slot slot) const { return state(slot).owner < 0 ? slot : Slot{state(slot).owner}; }
 
-void Tape::keep(Slot slot) { kept_.push_back(slot); }
+void Tape::keep(Slot slot) {
+  if (slot.exists()) kept_.push_back(slot);
+}
 
 void Tape::Life::touch(int time) {
   first_use = first_use < 0 ? time : std::min(first_use, time);
@@ -132,7 +139,9 @@ void Tape::place_slots() {
     int64_t bytes;
     Life* life;
   };
-  constexpr int64_t kSlotAlignment = 64;
+  // As libraries of GPUs choose their products by alignment: by this one wherever a tensor lies, and so also where it
+  // lies when it is computed again.
+  constexpr int64_t kSlotAlignment = 256;
   std::vector<ToPlace> order;
   for (SlotState& slot : slots_) {
     if (slot.external) continue;

@@ -110,7 +110,7 @@ class Tape {
   struct Operation {
     const char* name = "";
     std::vector<Slot> forward_slots;
-    Action forward;
+    Action forward;  // in a part it may run twice: it then overwrites what it writes, and reads nothing that changes
     std::vector<Slot> backward_slots;
     Action backward;
     std::vector<ConstTensorView> parameter_gradients = {};  // that backward adds to
@@ -145,9 +145,10 @@ class Tape {
   GradientUse overwrite_gradient(const Value& value);
   void record(Operation operation);
   void recompute(Recompute parts) { recomputed_ = parts; }  // which of its parts to compute again: see RecomputedPart
-  void share(Slot slot, Slot owner);  // `slot` is written in place of `owner`: one block of memory
-  void keep(Slot slot);               // readable until the next replay
-  void seal();                        // plans the memory; nothing is recorded afterwards
+  void share(Slot slot, Slot owner);                        // one block of memory: `slot` is another view of `owner`
+  void overwrite(Slot slot, Slot owner);                    // and of other content: it is written in place of `owner`
+  void keep(Slot slot);                                     // readable until the next replay
+  void seal();                                              // plans the memory; nothing is recorded afterwards
 
   // Replaying.
   void bind(Slot slot, ConstTensorView view);
@@ -193,7 +194,8 @@ class Tape {
     Shape shape;
     DType dtype = DType::kFloat32;
     bool external = false;
-    int owner = -1;  // another slot whose memory this one shares
+    int owner = -1;           // another slot whose memory this one shares
+    bool overwrites = false;  // what its owner had, in place
     ConstTensorView external_view;
     bool lives_twice = false;
     Life life;   // in forward alone where it lives twice

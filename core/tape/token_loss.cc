@@ -15,7 +15,7 @@ TokenLoss cross_entropy(Tape& tape, const Value& logits, const Parameter& bias, 
   tape.keep(loss.nll);
   tape.keep(loss.margin);
   const GradientUse dlogits = tape.overwrite_gradient(logits);
-  if (dlogits.exists()) tape.share(dlogits.slot, logits.data);  // the gradient overwrites the logits
+  if (dlogits.exists()) tape.overwrite(dlogits.slot, logits.data);  // the gradient overwrites the logits
   tape.record({
       .name = "cross_entropy",
       .forward_slots = {logits.data, loss.nll, loss.margin, lse},

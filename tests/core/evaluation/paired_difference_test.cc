@@ -162,8 +162,10 @@ TEST_F(PairedDifferenceTest, RunsOfExamplesAreNoSpreadOfTheText) {
         {.info = info, .nll = nll, .targets = std::vector<int32_t>(nll.size(), 7), .runs = std::move(runs)});
     return directory_ / name;
   };
-  const auto width_of = [](const std::filesystem::path& file) {
-    return paired_differences({file, file})["evaluations"][0]["confidence95"].get<double>();
+  const auto width_of = [&](const std::filesystem::path& file) {
+    const std::filesystem::path copy = directory_ / "copy.h5";
+    std::filesystem::copy_file(file, copy, std::filesystem::copy_options::overwrite_existing);
+    return paired_differences({file, copy})["evaluations"][0]["confidence95"].get<double>();
   };
   EXPECT_GT(width_of(write_runs("text.h5", {})), 0.5);
   EXPECT_LT(width_of(write_runs("examples.h5", {320, 960})), 0.01);
@@ -182,6 +184,7 @@ TEST_F(PairedDifferenceTest, OfOtherTokensIsRefused) {
   const auto other = write("other.h5", {kNotANumber, 1.0F, 2.0F}, {.dataset = "xxh3:2"});
   const auto fewer = write("fewer.h5", {kNotANumber, 1.0F, kNotANumber});
   EXPECT_THAT(refusal({test}), HasSubstr("expected 2 to 26 files of losses, found 1"));
+  EXPECT_THAT(refusal({test, directory_ / "." / "test.h5"}), HasSubstr("expected each file once, found"));
   EXPECT_EQ(refusal({silent, test, valid}), valid.string() + ": split \"valid\", but " + test.string() +
                                                 " has \"test\"; only losses of the same tokens can be compared");
   EXPECT_THAT(refusal({test, silent, other}),

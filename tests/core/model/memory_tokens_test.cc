@@ -46,9 +46,9 @@ INSTANTIATE_TEST_SUITE_P(All, StepsOfSegments, testing::ValuesIn(token_variants(
 
 // Forward, a step is its segments one after another, whatever was remembered before; and so is what it leaves behind,
 // to the bit. The products of the head, of all tokens at once, may be summed up in another order than those of fewer.
-TEST_P(StepsOfSegments, EqualTheirSegments) {
+void expect_step_of_its_segments(const ModelConfig& config) {
   constexpr int64_t kLength = 11 * kTgtLen + 3;
-  StepProblem problem(GetParam().config(), kLength);
+  StepProblem problem(config, kLength);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
   const std::unique_ptr<TrainingMemory> memory = problem.make_memory(2);
   const std::unique_ptr<TrainingMemory> same = problem.make_memory(2);
@@ -65,6 +65,20 @@ TEST_P(StepsOfSegments, EqualTheirSegments) {
     }
     for (size_t i = 0; i < memory->state().size(); ++i)
       kernels::expect_identical("memory", memory->state()[i].tensor, same->state()[i].tensor);
+  }
+}
+
+TEST_P(StepsOfSegments, EqualTheirSegments) { expect_step_of_its_segments(GetParam().config()); }
+
+// Keys that a layer turns where they lie are remembered as they were; a memory that is longer than a segment, from the
+// first step on, which nothing was remembered before.
+TEST(StepsOfSegmentsBesideStates, EqualTheirSegmentsWhereKeysTurn) {
+  for (const int64_t mem_len : {kTgtLen - 1, kTgtLen, 2 * kTgtLen, 5 * kTgtLen}) {
+    SCOPED_TRACE(mem_len);
+    ModelConfig config = model_variant("state_above_keys_values_pre_norm").config();
+    config.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+    config.mem_len = mem_len;
+    expect_step_of_its_segments(config);
   }
 }
 

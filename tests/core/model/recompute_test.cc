@@ -3,35 +3,36 @@
 
 #include "core/config/kind_requirements.h"
 #include "tests/core/model/model_problem.h"
+#include "tests/kernels/bfloat16.h"
 
 namespace segue {
 namespace {
 
-constexpr int64_t kTgtLen = 6;
-constexpr int64_t kSteps = 2;
+constexpr int64_t kTokensOfASegment = 6;
+constexpr int64_t kTwoSteps = 2;
 
-struct Trained {
+struct TrainedSteps {
   std::vector<float> nll;
   std::vector<OwnedTensor> memory;
   OwnedTensor gradients;
 };
 
 // Two steps of so many segments, the second of which remembers the first.
-Trained train(const ModelConfig& config, int64_t segments, Recompute recompute) {
-  const int64_t count = segments * kTgtLen;
-  ModelProblem problem(config, 2, kSteps * count);
+TrainedSteps train_steps(const ModelConfig& config, int64_t segments, Recompute recompute, const Compute& compute) {
+  const int64_t count = segments * kTokensOfASegment;
+  ModelProblem problem(config, 2, kTwoSteps * count, compute);
   SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
-  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams(), compute);
   problem.parameters.clear_gradients(problem.queue);
-  Trained trained;
-  for (int64_t step = 0; step < kSteps; ++step) {
+  TrainedSteps trained;
+  for (int64_t step = 0; step < kTwoSteps; ++step) {
     const OwnedTensor inputs = columns_of(problem.tokens, step * count, count);
     const OwnedTensor targets = columns_of(problem.targets, step * count, count);
     const auto nll = engine
                          .run({.tokens = inputs.view(),
                                .targets = targets.view(),
                                .info = {.seed = 3, .step = static_cast<uint64_t>(step), .loss_scale = 0.1F},
-                               .segment_length = segments == 1 ? 0 : kTgtLen,
+                               .segment_length = segments == 1 ? 0 : kTokensOfASegment,
                                .recompute = recompute},
                               *memory)
                          .nll;
@@ -42,13 +43,13 @@ Trained train(const ModelConfig& config, int64_t segments, Recompute recompute) 
   return trained;
 }
 
-void expect_same(ModelConfig config, int64_t segments) {
+void expect_the_same_steps(ModelConfig config, int64_t segments, const Compute& compute = {}) {
   config.dropout = 0.25;
   config.dropatt = 0.2;
-  const Trained expected = train(config, segments, Recompute::kNone);
+  const TrainedSteps expected = train_steps(config, segments, Recompute::kNone, compute);
   for (const Recompute recompute : {Recompute::kAttention, Recompute::kBlock}) {
     SCOPED_TRACE(name_of_choice(recompute));
-    const Trained found = train(config, segments, recompute);
+    const TrainedSteps found = train_steps(config, segments, recompute, compute);
     EXPECT_EQ(found.nll, expected.nll);
     kernels::expect_identical("gradients", found.gradients.view(), expected.gradients.view());
     ASSERT_EQ(found.memory.size(), expected.memory.size());
@@ -60,7 +61,14 @@ void expect_same(ModelConfig config, int64_t segments) {
 class RecomputedModels : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(All, RecomputedModels, testing::ValuesIn(model_variants()), name_of_variant);
 
-TEST_P(RecomputedModels, LearnTheSame) { expect_same(GetParam().config(), 1); }
+TEST_P(RecomputedModels, LearnTheSame) { expect_the_same_steps(GetParam().config(), 1); }
+
+using RecomputedInBFloat16 = kernels::WithBFloat16Products<testing::Test>;
+
+TEST_F(RecomputedInBFloat16, LearnTheSame) {
+  for (const char* name : {"pre_norm", "memory_block_recurrent", "block_gated_gru"})
+    expect_the_same_steps(model_variant(name).config(), 1, {.activations = DType::kBFloat16});
+}
 
 // Models whose segments of a step learn through one another.
 std::vector<ModelVariant> variants_of_several_segments() {
@@ -75,28 +83,33 @@ std::vector<ModelVariant> variants_of_several_segments() {
 class RecomputedSteps : public testing::TestWithParam<ModelVariant> {};
 INSTANTIATE_TEST_SUITE_P(All, RecomputedSteps, testing::ValuesIn(variants_of_several_segments()), name_of_variant);
 
-TEST_P(RecomputedSteps, OfSeveralSegmentsLearnTheSame) { expect_same(GetParam().config(), 3); }
+TEST_P(RecomputedSteps, OfSeveralSegmentsLearnTheSame) { expect_the_same_steps(GetParam().config(), 3); }
 
-// Of a model of `layers` layers.
-int64_t activation_bytes(int64_t layers, Recompute recompute) {
-  ModelConfig config = small_model();
-  config.n_layer = layers;
+// Of a model, and an encoder of its memory if it has one, of `layers` layers.
+int64_t planned_bytes_of(ModelConfig config, int64_t layers, Recompute recompute) {
+  config.n_layer = config.memory.encoder_layers = layers;
   const Transformer model(config, ModelProblem::kVocabulary);
   Parameters parameters(model.parameter_specs());
   Arena arena;
-  const ModelUse use{.mem_len = 6};
-  SegmentShape shape{.streams = 2, .tgt_len = 32, .memory_rows = use.mem_len, .recompute = recompute};
-  return model.record(arena, Tape::Mode::kTraining, parameters, use, shape)->tape.planned_bytes();
+  SegmentShape shape = full_segment(config, use_of(config), 2, 32, 0);
+  shape.recompute = recompute;
+  return model.record(arena, Tape::Mode::kTraining, parameters, use_of(config), shape)->tape.planned_bytes();
 }
 
-// Each further layer takes less room.
+// Each further layer takes less room, of the model and of what encodes its memory.
 TEST(Recompute, KeepsAFractionOfALayer) {
-  const auto of_a_layer = [](Recompute recompute) {
-    return static_cast<double>(activation_bytes(24, recompute) - activation_bytes(12, recompute)) / 12.0;
-  };
-  const double kept = of_a_layer(Recompute::kNone);
-  EXPECT_LT(of_a_layer(Recompute::kAttention), 0.6 * kept);
-  EXPECT_LT(of_a_layer(Recompute::kBlock), 0.15 * kept);
+  for (const char* name : {"post_norm", "pre_norm", "memory_encoder"}) {
+    SCOPED_TRACE(name);
+    const auto of_a_layer = [&](Recompute recompute) {
+      const ModelConfig config = model_variant(name).config();
+      return static_cast<double>(planned_bytes_of(config, 24, recompute) - planned_bytes_of(config, 12, recompute)) /
+             12.0;
+    };
+    const double kept = of_a_layer(Recompute::kNone);
+    EXPECT_LT(of_a_layer(Recompute::kAttention), 0.6 * kept);
+    // Before a layer norm the sum of a layer and its last branch are kept apart.
+    EXPECT_LT(of_a_layer(Recompute::kBlock), (model_variant(name).config().block.pre_lnorm ? 0.3 : 0.15) * kept);
+  }
 }
 
 }  // namespace

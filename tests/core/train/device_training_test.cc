@@ -90,6 +90,24 @@ TEST(DeviceSegments, OfAStepAreRecordedTogether) {
   EXPECT_EQ(gpu.engine.graphs(), 2);
 }
 
+// The same losses and gradients to the bit, replayed as graphs too.
+TEST(DeviceRecompute, ChangesNoBit) {
+  for (const Compute& compute : {kGpu, kGpuBf16}) {
+    const ModelConfig config = with_dropout(model_variant("post_norm"));
+    const std::vector<StepReport> expected = SmallRun(config, compute).train(0, kMostSteps);
+    for (const Recompute recompute : {Recompute::kAttention, Recompute::kBlock}) {
+      SmallRun again(config, compute);
+      again.recompute = recompute;
+      const std::vector<StepReport> found = again.train(0, kMostSteps);
+      EXPECT_EQ(again.engine.graphs(), 2);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(found[i].loss(), expected[i].loss()) << i;
+        EXPECT_EQ(found[i].gradient_norm, expected[i].gradient_norm) << i;
+      }
+    }
+  }
+}
+
 // Seven tokens push out six rows and eight in turns, where two become one.
 TEST(DeviceGraphs, AreOneForEachNumberOfRowsThatAreCompressed) {
   ModelConfig config = small_model();

@@ -49,7 +49,8 @@ struct SmallRun {
                         .targets = targets.view().rows(group.first, group.count),
                         .info = info,
                         .reach = tells_documents ? reach.view().rows(group.first, group.count) : ConstTensorView(),
-                        .segment_length = segment_length},
+                        .segment_length = segment_length,
+                        .recompute = recompute},
                        *group.memory);
       reports.add_losses(problem.queue, losses.nll);
     }
@@ -83,6 +84,7 @@ struct SmallRun {
   TrainingState state;
   bool tells_documents = false;
   int64_t segment_length = 0;  // of the segments of a step, if it has several
+  Recompute recompute = Recompute::kNone;
 };
 
 inline ModelConfig with_dropout(const ModelVariant& variant) {

@@ -46,8 +46,10 @@ Value MemoryEncoder::encode(Tape& tape, Parameters& parameters, const Value& emb
   inputs.use = in_both_directions;
   inputs.memory.rows = {.data = tape.constant(nothing, tape.activations()), .gradient = {}};
   Residual residual{.sum = embedded, .branch = {}, .site = {}};
-  for (const std::unique_ptr<Block>& layer : layers_)
+  for (const std::unique_ptr<Block>& layer : layers_) {
+    const RecomputedPart part(tape, Recompute::kBlock);
     residual = layer->apply(tape, parameters, residual, inputs).residual;
+  }
   return output_of_layers(tape, parameters, residual, layers_alike_.block, kEncoderNorm);
 }
 
