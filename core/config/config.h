@@ -68,8 +68,8 @@ struct TrainingConfig {
   int64_t reset_interval = 0;            // 0: only where text begins anew
   int64_t redraw_interval = 0;           // 0: never
   LossPart loss_part = LossPart::kFull;
-  int64_t batch_chunk = 1;
   Recompute recompute = Recompute::kNone;
+  int64_t batch_chunk = 1;
   int64_t max_step = 10000;
   int64_t log_interval = 50;
   std::string device = "auto";
