@@ -1,5 +1,6 @@
 // What rows of the memory receive of attention, against sums of the oracle's weights.
 #include "tests/kernels/relative_attention_checks.h"
+#include "tests/oracle/matmul.h"
 
 namespace segue::kernels {
 
@@ -102,8 +103,7 @@ TEST(RelativeAttentionReceived, AddsToWhatWasBefore) {
   const Rows rows{10, 50};
   const TestTensor before = random_tensor({2, 3, 50}, 21);
   const TestTensor received = received_of(problem, rows, before.view());
-  std::vector<double> expected = expected_of(problem, rows);
-  for (size_t i = 0; i < expected.size(); ++i) expected[i] += values(before)[i];
+  const std::vector<double> expected = oracle::sum_of(values(before), expected_of(problem, rows));
   expect_close("received", received.view(), expected, kReduction);
 }
 
