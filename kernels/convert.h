@@ -1,7 +1,7 @@
 // Numbers in another precision: layers compute with activations of float32 or bfloat16, and carry states from segment
 // to segment in float32.
 //
-//   y = x, or y += x, rounded to the nearest that y can hold
+//   y = factor x, or y += factor x, rounded to the nearest that y can hold
 //
 // NaN stays NaN. Deterministic.
 #pragma once
@@ -15,6 +15,7 @@ struct Conversion {
   ConstTensorView x;  // any shape; float32 or bfloat16, in
   TensorView y;       // of that shape; float32 or bfloat16, out, or inout with accumulate; not aliased
   bool accumulate = false;
+  float factor = 1.0F;
 };
 void convert(Queue& queue, const Conversion& args);
 

@@ -13,8 +13,12 @@ void convert_elements(const Queue& queue, const Conversion& args) {
   const From* x = args.x.as<From>();
   To* y = args.y.as<To>();
   const bool accumulate = args.accumulate;
+  const float factor = args.factor;
 #pragma omp parallel for simd schedule(static) num_threads(threads_for(queue, count))
-  for (int64_t e = 0; e < count; ++e) store(y + e, accumulate ? load(y + e) + load(x + e) : load(x + e));
+  for (int64_t e = 0; e < count; ++e) {
+    const float converted = factor * load(x + e);
+    store(y + e, accumulate ? load(y + e) + converted : converted);
+  }
 }
 
 }  // namespace

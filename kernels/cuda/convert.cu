@@ -14,6 +14,7 @@ struct Arguments {
   const From* x;
   To* y;
   bool accumulate;
+  float factor;
   int64_t count;
 };
 
@@ -25,17 +26,23 @@ __global__ void __launch_bounds__(kThreads) convert_kernel(Arguments<From, To> a
   float y[kWidth] = {};
   simt::load(args.x + element, x);
   if (args.accumulate) simt::load(args.y + element, y);
-  for (int k = 0; k < kWidth; ++k) y[k] = args.accumulate ? y[k] + x[k] : x[k];
+  for (int k = 0; k < kWidth; ++k) {
+    const float converted = args.factor * x[k];
+    y[k] = args.accumulate ? y[k] + converted : converted;
+  }
   simt::store(args.y + element, y);
 }
 
 template <typename From, typename To, int kWidth>
 void launch_of(Queue& queue, const Conversion& args) {
   const int64_t count = args.x.elements();
-  simt::launch(
-      queue.cuda(), "convert", {.x = simt::divide_up(count, kThreads * kWidth), .threads = kThreads},
-      convert_kernel<From, To, kWidth>,
-      Arguments<From, To>{.x = args.x.as<From>(), .y = args.y.as<To>(), .accumulate = args.accumulate, .count = count});
+  simt::launch(queue.cuda(), "convert", {.x = simt::divide_up(count, kThreads * kWidth), .threads = kThreads},
+               convert_kernel<From, To, kWidth>,
+               Arguments<From, To>{.x = args.x.as<From>(),
+                                   .y = args.y.as<To>(),
+                                   .accumulate = args.accumulate,
+                                   .factor = args.factor,
+                                   .count = count});
 }
 
 }  // namespace

@@ -17,16 +17,16 @@ TEST(ConvertTest, RoundsToTheNearest) {
   for (const Shape& shape : {Shape{1}, Shape{3, 7}, Shape{5, 4, 8}, Shape{70001}}) {
     for (const DType from : {DType::kFloat32, DType::kBFloat16}) {
       for (const DType to : {DType::kFloat32, DType::kBFloat16}) {
-        for (const bool accumulate : {false, true}) {
-          SCOPED_TRACE(fmt::format("{} {} to {} {}", shape.text(), name_of(from), name_of(to), accumulate));
+        for (const auto& [accumulate, factor] : {std::pair{false, 1.0F}, {true, 1.0F}, {true, -1.0F}, {false, 0.5F}}) {
+          SCOPED_TRACE(fmt::format("{} {} to {} {} {}", shape.text(), name_of(from), name_of(to), accumulate, factor));
           const TestTensor x = cast(random_tensor(shape, 1), from);
           const TestTensor before = cast(random_tensor(shape, 2), to);
           TestTensor y = copy_of(before.view());
-          convert(queue, {.x = x.view(), .y = y.view(), .accumulate = accumulate});
+          convert(queue, {.x = x.view(), .y = y.view(), .accumulate = accumulate, .factor = factor});
           const std::vector<double> added_to = values(before);
           std::vector<double> expected = values(x);
           for (size_t e = 0; e < expected.size(); ++e) {
-            if (accumulate) expected[e] += added_to[e];
+            expected[e] = factor * expected[e] + (accumulate ? added_to[e] : 0.0);
             expected[e] = static_cast<double>(static_cast<float>(expected[e]));
           }
           if (to == DType::kBFloat16) expected = rounded(expected);
