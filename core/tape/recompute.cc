@@ -2,7 +2,8 @@
 //
 // A tensor of a part lives twice where only operations of the part touch it, and where the backward of one of them or
 // what is computed again touches it. What others read is kept, so all else can be computed from it again. The
-// operations run again that write what lives twice.
+// operations run again that write what lives twice. Where they write what is kept, too, they write it elsewhere: it
+// stays what it was.
 #include <algorithm>
 #include <vector>
 
@@ -26,15 +27,18 @@ struct Block {
     if (part != by_part) part = kElsewhere;
   }
   bool is_written_by(size_t operation) const { return std::ranges::count(writers, operation) > 0; }
-  bool changes_after(size_t operation) const { return writers.size() > 1 && writers.back() > operation; }
 };
 
 }  // namespace
 
-RecomputedPart::RecomputedPart(Tape& tape, Recompute part)
-    : tape_(part != Recompute::kNone && part == tape.recomputed_ && tape.training() ? &tape : nullptr) {
+RecomputedPart::RecomputedPart(Tape& tape, bool is_one) : tape_(is_one && tape.training() ? &tape : nullptr) {
   if (tape_ != nullptr) tape_->begin_part();
 }
+
+RecomputedPart::RecomputedPart(Tape& tape) : RecomputedPart(tape, true) {}
+
+RecomputedPart::RecomputedPart(Tape& tape, Recompute part)
+    : RecomputedPart(tape, part != Recompute::kNone && part == tape.recomputed_) {}
 
 RecomputedPart::~RecomputedPart() {
   if (tape_ != nullptr) tape_->end_part();
@@ -90,6 +94,12 @@ void Tape::plan_parts() {
     for (size_t i = part.begin; i < part.end; ++i) need(operations_[i].backward_slots);
     for (size_t i = part.end; i-- > part.begin;) {
       const Operation& operation = operations_[i];
+      // Whether it is not again what this operation found, when the part is computed again.
+      const auto has_changed = [&](const Block& block) {
+        return std::ranges::any_of(block.writers, [&](size_t writer) {
+          return writer > i && (writer < part.end || !operations_[writer].is_undone);
+        });
+      };
       const auto any_slot = [&](const auto& is) {
         return std::ranges::any_of(operation.forward_slots,
                                    [&](Slot slot) { return slot.exists() && is(block_of(slot)); });
@@ -99,9 +109,15 @@ void Tape::plan_parts() {
       if (!operation.parameter_gradients.empty() && !operation.backward)
         throw ContractError("{}: its forward adds to gradients of parameters, so it cannot be computed again",
                             operation.name);
-      if (any_slot([&](const Block& block) { return !block.is_needed && block.changes_after(i); }))
+      if (any_slot([&](const Block& block) { return !block.is_needed && has_changed(block); }))
         throw ContractError("{}: touches what is overwritten after it, so it cannot be computed again", operation.name);
       part.again.insert(part.again.begin(), i);
+      for (const Slot slot : operation.forward_slots) {
+        if (!slot.exists() || block_of(slot).is_needed || !block_of(slot).is_written_by(i)) continue;
+        if (block_of(slot).writers.front() != i)
+          throw ContractError("{}: overwrites what is kept, so it cannot be computed again", operation.name);
+        state(owner_of(slot)).spared_by = static_cast<int>(p);
+      }
     }
   }
   for (size_t s = 0; s < slots_.size(); ++s) slots_[s].lives_twice = blocks[s].is_needed;

@@ -95,11 +95,15 @@ void Tape::Life::touch(int time) {
   last_use = std::max(last_use, time);
 }
 
-void Tape::touch(const std::vector<Slot>& slots, int time, bool is_backward) {
+bool Tape::is_second_life(const SlotState& block, const Stage& stage) {
+  return block.lives_twice ? stage.is_backward : stage.part != kNoPart && stage.part == block.spared_by;
+}
+
+void Tape::touch(const std::vector<Slot>& slots, int time, const Stage& stage) {
   for (const Slot slot : slots) {
     if (!slot.exists()) continue;
     SlotState& used = state(owner_of(slot));
-    (used.lives_twice && is_backward ? used.again : used.life).touch(time);
+    (is_second_life(used, stage) ? used.again : used.life).touch(time);
   }
 }
 
@@ -107,14 +111,16 @@ void Tape::seal() {
   if (std::exchange(sealed_, true)) throw ContractError("the tape is sealed");
   plan_parts();
   int time = 0;
-  for (const Operation& operation : operations_) touch(operation.forward_slots, time++, false);
-  auto part = parts_.rbegin();
+  for (const Operation& operation : operations_) touch(operation.forward_slots, time++, {});
+  size_t parts = parts_.size();
   for (size_t i = operations_.size(); i-- > 0;) {
-    if (part != parts_.rend() && part->end == i + 1)
-      for (const size_t again : (part++)->again) touch(operations_[again].forward_slots, time++, true);
-    touch(operations_[i].backward_slots, time++, true);
+    if (parts > 0 && parts_[parts - 1].end == i + 1) {
+      const Stage stage{.is_backward = true, .part = static_cast<int>(--parts)};
+      for (const size_t again : parts_[parts].again) touch(operations_[again].forward_slots, time++, stage);
+    }
+    touch(operations_[i].backward_slots, time++, {.is_backward = true});
   }
-  touch(kept_, time, true);
+  touch(kept_, time, {.is_backward = true});
   place_slots();
   find_open_ends();
 }
@@ -189,14 +195,17 @@ void Tape::forward(kernels::Queue& queue) {
 
 void Tape::backward(kernels::Queue& queue, const GradientProgress& progress) {
   struct InBackward {
-    bool& is_in;
-    ~InBackward() { is_in = false; }
-  } const guard{in_backward_};
-  in_backward_ = true;
-  auto part = parts_.rbegin();
+    Stage& stage;
+    ~InBackward() { stage = {}; }
+  } const guard{stage_};
+  stage_.is_backward = true;
+  size_t parts = parts_.size();
   for (size_t i = operations_.size(); i-- > 0;) {
-    if (part != parts_.rend() && part->end == i + 1)
-      for (const size_t again : (part++)->again) run_forward(operations_[again], "recompute", queue);
+    if (parts > 0 && parts_[parts - 1].end == i + 1) {
+      stage_.part = static_cast<int>(--parts);
+      for (const size_t again : parts_[parts].again) run_forward(operations_[again], "recompute", queue);
+      stage_.part = kNoPart;
+    }
     const Operation& operation = operations_[i];
     if (operation.backward) run_backward(operation, queue);
     const bool completes = i + 1 == operations_.size() || open_ends_[i] != open_ends_[i + 1];
@@ -307,7 +316,7 @@ TensorView Tape::place(Slot slot) const {
   check_declared(slot);
   const SlotState& target = state(slot);
   const SlotState& block = state(owner_of(slot));
-  const Life& life = block.lives_twice && in_backward_ ? block.again : block.life;
+  const Life& life = is_second_life(block, stage_) ? block.again : block.life;
   return {arena_.data() + life.offset, target.dtype, target.shape};
 }
 

@@ -119,6 +119,8 @@ class Tape {
     std::vector<RecordedProduct> backward_products = {};
     std::string detail = {};  // sizes that tell operations of one name apart
     bool is_learned = true;   // otherwise nothing wants a gradient of it, and it has no backward
+    // Backward leaves what forward overwrote as it was: operations of earlier parts find there what they found.
+    bool is_undone = false;
   };
 
   enum class Mode : uint8_t { kTraining, kEvaluation };
@@ -183,6 +185,8 @@ class Tape {
  private:
   friend class RecomputedPart;
 
+  static constexpr int kNoPart = -1;
+
   // When a tensor is needed, and where in the arena it lies then.
   struct Life {
     int first_use = -1;
@@ -198,8 +202,9 @@ class Tape {
     bool overwrites = false;  // what its owner had, in place
     ConstTensorView external_view;
     bool lives_twice = false;
-    Life life;   // in forward alone where it lives twice
-    Life again;  // and then in backward
+    int spared_by = kNoPart;  // which writes it elsewhere when it is computed again, as others read it
+    Life life;                // in forward alone where it lives twice
+    Life again;               // and then in backward; or while the part is computed again that spares it
     int gradient_uses = 0;
     bool overwritten = false;  // by the last of these uses
   };
@@ -209,13 +214,19 @@ class Tape {
     size_t end = 0;
     std::vector<size_t> again = {};
   };
+  // Where a replay stands: in forward; in backward; and there, in a part that it computes again.
+  struct Stage {
+    bool is_backward = false;
+    int part = kNoPart;
+  };
+  static bool is_second_life(const SlotState& block, const Stage& stage);
   Slot owner_of(Slot slot) const;
   SlotState& state(Slot slot) { return slots_[static_cast<size_t>(slot.index)]; }
   const SlotState& state(Slot slot) const { return slots_[static_cast<size_t>(slot.index)]; }
   void begin_part();
   void end_part();
   void plan_parts();
-  void touch(const std::vector<Slot>& slots, int time, bool is_backward);
+  void touch(const std::vector<Slot>& slots, int time, const Stage& stage);
   void place_slots();
   void find_open_ends();
   void run_forward(const Operation& operation, const char* pass, kernels::Queue& queue);
@@ -238,7 +249,7 @@ class Tape {
   Recompute recomputed_ = Recompute::kNone;
   std::vector<Part> parts_;  // in their order
   bool in_part_ = false;
-  bool in_backward_ = false;
+  Stage stage_;
   StepObserver* observer_ = nullptr;
   const Operation* running_ = nullptr;
   const std::vector<Slot>* declared_ = nullptr;  // of the pass of the operation that runs
@@ -247,16 +258,19 @@ class Tape {
 };
 
 // What is recorded while it lives is a part of the tape. Where the tape recomputes such parts, and has a backward, only
-// what others read of it is kept: backward computes the rest again by the same operations, so to the same bits. Parts
-// that are computed again do not hold one another.
+// what others read of it is kept: backward computes the rest again by the same operations, so to the same bits where
+// what they read has the same bits. Parts that are computed again do not hold one another.
 class RecomputedPart {
  public:
+  explicit RecomputedPart(Tape& tape);  // whatever parts the tape recomputes
   RecomputedPart(Tape& tape, Recompute part);
   ~RecomputedPart();
   RecomputedPart(const RecomputedPart&) = delete;
   RecomputedPart& operator=(const RecomputedPart&) = delete;
 
  private:
+  RecomputedPart(Tape& tape, bool is_one);
+
   Tape* tape_;  // null: nothing is computed again
 };
 

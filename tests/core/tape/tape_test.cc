@@ -12,19 +12,13 @@
 #include <vector>
 
 #include "tests/core/model/model_problem.h"
+#include "tests/core/tape/filled.h"
 #include "tests/message_of.h"
 
 namespace segue {
 namespace {
 
 using kernels::Queue;
-
-void fill(TensorView view, float value) { std::fill_n(view.as<float>(), view.elements(), value); }
-
-bool is_all(ConstTensorView view, float value) {
-  const float* data = view.as<float>();
-  return std::all_of(data, data + view.elements(), [value](float x) { return x == value; });
-}
 
 // Overwrites or adds, as the tape says.
 void contribute(const Tape& tape, const GradientUse& use, float value) {
@@ -127,118 +121,6 @@ TEST(Tape, NothingIsOverwrittenBeforeItsLastUse) {
       EXPECT_GE(arena.bytes(), tape.planned_bytes());
     }
   }
-}
-
-// Each operation reads what the one before wrote; backward of d does without.
-TEST(Tape, APartIsComputedAgainWhereBackwardNeedsIt) {
-  constexpr int64_t kElements = 1000;
-  Queue queue(1);
-  for (const Recompute recompute : {Recompute::kNone, Recompute::kAttention, Recompute::kBlock}) {
-    Arena arena;
-    Tape tape(arena, Tape::Mode::kTraining);
-    tape.recompute(recompute);
-    std::string ran;
-    Slot x = tape.new_slot({kElements});
-    const auto add = [&](char name, bool needs_input) {
-      const Slot from = x, y = tape.new_slot({kElements});
-      tape.record({.forward_slots = {from, y},
-                   .forward = [&ran, name](Queue&) { ran += name; },
-                   .backward_slots = {needs_input ? from : Slot{}},
-                   .backward = [&ran, name](Queue&) { ran += static_cast<char>(std::toupper(name)); }});
-      x = y;
-    };
-    add('a', true);
-    {
-      const RecomputedPart part(tape, Recompute::kBlock);
-      add('b', true);
-      add('c', true);
-      add('d', false);
-    }
-    add('e', true);
-    tape.seal();
-    tape.forward(queue);
-    tape.backward(queue);
-    // d writes what e reads, so it is kept; what b wrote is computed again for c.
-    EXPECT_EQ(ran, recompute == Recompute::kBlock ? "abcdeEbDCBA" : "abcdeEDCBA");
-  }
-}
-
-// What is written in place is written again, and what reads a view is not; a view of what others read is kept.
-TEST(Tape, APartIsComputedAgainWithWhatSharesMemory) {
-  constexpr int64_t kElements = 100;
-  Queue queue(1);
-  Arena arena;
-  Tape tape(arena, Tape::Mode::kTraining);
-  tape.recompute(Recompute::kBlock);
-  std::string ran;
-  const Slot x = tape.new_slot({kElements}), turned = tape.new_slot({kElements}), view = tape.new_slot({kElements});
-  const Slot read = tape.new_slot({kElements}), kept = tape.new_slot({kElements});
-  tape.overwrite(turned, x);
-  tape.share(view, kept);
-  const auto add = [&](char name, Slot from, Slot to, float expected, float written, Slot wanted) {
-    tape.record({.forward_slots = {from, to},
-                 .forward =
-                     [&, name, from, to, expected, written](Queue&) {
-                       ran += name;
-                       EXPECT_TRUE(!from.exists() || is_all(tape.read(from), expected)) << name;
-                       fill(tape.write(to), written);
-                     },
-                 .backward_slots = {wanted},
-                 .backward =
-                     [&, name, wanted, written](Queue&) {
-                       ran += static_cast<char>(std::toupper(name));
-                       EXPECT_TRUE(!wanted.exists() || is_all(tape.read(wanted), written)) << name;
-                     }});
-  };
-  {
-    const RecomputedPart part(tape, Recompute::kBlock);
-    add('a', {}, x, 0.0F, 1.0F, {});
-    add('b', x, read, 1.0F, 2.0F, read);      // before the turn
-    add('c', x, turned, 1.0F, 3.0F, turned);  // in place
-    add('d', turned, kept, 3.0F, 4.0F, {});   // others read this
-    add('e', view, tape.new_slot({kElements}), 4.0F, 5.0F, {});
-  }
-  add('f', kept, tape.new_slot({kElements}), 4.0F, 6.0F, {});
-  tape.seal();
-  for (int replay = 0; replay < 2; ++replay) {
-    tape.forward(queue);
-    tape.backward(queue);
-  }
-  EXPECT_EQ(ran, "abcdefFabcEDCBAabcdefFabcEDCBA");
-}
-
-TEST(Tape, APartWhoseForwardAddsToGradientsIsRefused) {
-  Arena arena;
-  Tape tape(arena, Tape::Mode::kTraining);
-  tape.recompute(Recompute::kBlock);
-  tape.keep({});
-  const Value x = tape.new_value({10});
-  const OwnedTensor gradient(DType::kFloat32, {10});
-  {
-    const RecomputedPart part(tape, Recompute::kBlock);
-    tape.record({.name = "loss",
-                 .forward_slots = {x.data},
-                 .forward = [](Queue&) {},
-                 .backward_slots = {},
-                 .backward = nullptr,
-                 .parameter_gradients = {gradient.view()}});
-    tape.record({.name = "user",
-                 .forward_slots = {x.data},
-                 .forward = [](Queue&) {},
-                 .backward_slots = {x.data},
-                 .backward = [](Queue&) {}});
-  }
-  EXPECT_THAT(message_of<ContractError>([&] { tape.seal(); }), testing::HasSubstr("loss: its forward adds"));
-}
-
-TEST(Tape, PartsThatAreComputedAgainDoNotHoldOneAnother) {
-  Arena arena;
-  Tape tape(arena, Tape::Mode::kTraining);
-  tape.recompute(Recompute::kBlock);
-  const RecomputedPart part(tape, Recompute::kBlock);
-  const RecomputedPart of_another_kind(tape, Recompute::kAttention);
-  EXPECT_THAT(message_of<ContractError>([&] { const RecomputedPart held(tape, Recompute::kBlock); }),
-              testing::HasSubstr("holds another one"));
 }
 
 TEST(Tape, TheLastConsumerOverwritesTheOthersAdd) {
