@@ -81,6 +81,13 @@ std::string advice_to_stop() {
   return advice_to_stop([](const char* variable) { return std::getenv(variable); }, parent, name);
 }
 
+std::string name_after_first() {
+  const std::optional<LaunchedTasks> tasks = launched_tasks([](const char* name) { return std::getenv(name); });
+  if (!tasks || tasks->count <= 1 || tasks->rank == 0) return {};
+  std::this_thread::sleep_for(kFirstSpeaks);
+  return fmt::format("rank {} of {}: ", tasks->rank, tasks->count);
+}
+
 namespace {
 
 // In the first of several processes that a launcher has started; the others do not return. Nothing in a single one.

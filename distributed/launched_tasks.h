@@ -28,6 +28,10 @@ std::string advice_to_stop(const std::function<const char*(const char* name)>& v
                            std::string_view parent_name);
 std::string advice_to_stop();  // of this process
 
+// For a process that ends on an error before it is a rank of a job: lets the first of several speak, with which a
+// launcher ends the others. Then who it is, "rank 1 of 4: "; nothing for the first, or for a single one.
+std::string name_after_first();
+
 // For a process that is a job of one rank alone: throws UsageError when its launcher has started others beside it. Of
 // these the first speaks, and the others end without a word.
 void check_alone();

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "distributed/launched_tasks.h"
 #include "launch/segue/commands.h"
 #include "launch/segue/help_format.h"
 #include "launch/segue/process_start.h"
@@ -27,7 +28,8 @@ constexpr const char* kMainExamples =
     "Each command explains itself: segue help COMMAND";
 
 int report(const char* message, segue::ExitCode code) {
-  static_cast<void>(std::fprintf(stderr, "segue: %s\n", segue::visible_line(message).c_str()));
+  const std::string line = segue::name_after_first() + segue::visible_line(message);
+  static_cast<void>(std::fprintf(stderr, "segue: %s\n", line.c_str()));
   return static_cast<int>(code);
 }
 

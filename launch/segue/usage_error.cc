@@ -17,6 +17,7 @@
 #include "base/json_paths.h"
 #include "base/text.h"
 #include "core/config/config.h"
+#include "distributed/launched_tasks.h"
 #include "launch/segue/command_tree.h"
 
 namespace segue {
@@ -328,7 +329,7 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error, const std:
   if (is(CLI::ExitCodes::ArgumentMismatch)) what = describe_count(*innermost(app), error.what());
   if (is(CLI::ExitCodes::ExcludesError) || is(CLI::ExitCodes::RequiresError)) what = describe_pair(error.what());
   if (what.empty()) what = error.what() + hint_at_resume(error.what());
-  return "segue: " + visible_line(what) + "; see --help\n";
+  return "segue: " + name_after_first() + visible_line(what) + "; see --help\n";
 }
 
 }  // namespace segue

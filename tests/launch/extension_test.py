@@ -116,6 +116,9 @@ def test_ranks(program):
         return
     program.train(2, "ranks", *GIVEN)
     check_close(losses(program.path("ranks")), losses(program.path("whole")), 1e-3, "two ranks")
+    _, errors = program.run_ranks(3, "train", "config.json", "--run", "none", "--extension", "none.so", expect=FILE)
+    said = [line for line in errors.splitlines() if line.startswith("segue: ")]
+    check(len(said) == 1 and "none.so" in said[0], f"three ranks without the extension: {errors}")
 
 
 def test_keys_are_strict(program):

@@ -9,7 +9,7 @@ import subprocess
 from program import Program, check, refused
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-USAGE, CONFIG = 2, 3
+USAGE, CONFIG, FILE = 2, 3, 6
 COMMANDS = ["prepare", "tasks", "train", "eval", "effective-context", "paired-difference", "generate", "inspect", "import",
             "export", "bench", "report", "compare", "schema", "reference", "completion", "help"]
 
@@ -98,6 +98,8 @@ def test_commands_of_one_process(program):
     program.environment["OMPI_COMM_WORLD_RANK"] = "1"
     _, errors = program.run("prepare", "--train", "text.txt", "--output", "made", expect=USAGE)
     check(errors == "" and not os.path.exists(program.path("made")), f"the second of two: {errors}")
+    for arguments, code in ((("train", "--bogus"), USAGE), (("train", "none.json", "--extension", "none.so"), FILE)):  # a rank's own error, before its job
+        refused(program, code, *arguments, says=["segue: rank 1 of 2: "])
     program.environment = before
 
 
