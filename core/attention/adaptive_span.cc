@@ -15,7 +15,7 @@ AdaptiveSpan::AdaptiveSpan(const ModelConfig& model, int64_t layer)
     : visibility_(visibility_of_layer(model, layer)),
       heads_(model.n_head),
       layer_(layer),
-      parameter_(fmt::format("layers.{}.attention.span", layer)) {}
+      parameter_(prefix_of_layer(model, layer) + "attention.span") {}
 
 double AdaptiveSpan::penalty() const { return visibility_.penalty * longest() / static_cast<double>(heads_); }
 

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include "core/attention/position.h"
+#include "core/config/layers.h"
 
 namespace segue {
 
 namespace {
-
-std::string prefix_of(int64_t layer) { return fmt::format("layers.{}.attention.", layer); }
 
 class DistanceAwarePosition : public Position {
  public:
@@ -16,11 +15,12 @@ class DistanceAwarePosition : public Position {
 
   void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const override {
     for (const std::string_view name : {"alpha", "beta"})
-      specs.push_back({fmt::format("{}{}", prefix_of(layer), name), {model_.n_head}, Initializer::kZero});
+      specs.push_back(
+          {fmt::format("{}attention.{}", prefix_of_layer(model_, layer), name), {model_.n_head}, Initializer::kZero});
   }
 
   Value distance_gains(Tape& tape, Parameters& parameters, int64_t layer, int64_t keys) const override {
-    const std::string prefix = prefix_of(layer);
+    const std::string prefix = prefix_of_layer(model_, layer) + "attention.";
     return distance_curve(tape,
                           {.formula = kernels::CurveFormula::kSigmoid,
                            .alpha = parameters[prefix + "alpha"],

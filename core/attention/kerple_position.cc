@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/attention/position.h"
+#include "core/config/layers.h"
 
 namespace segue {
 
@@ -17,12 +18,12 @@ class KerplePosition : public Position {
   }
 
   void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const override {
-    if (model_.position.untie_r) declare_curves(fmt::format("layers.{}.attention", layer), specs);
+    if (model_.position.untie_r) declare_curves(prefix_of_layer(model_, layer) + "attention", specs);
   }
 
   Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& /*encoding*/,
                         int64_t keys) const override {
-    const std::string prefix = model_.position.untie_r ? fmt::format("layers.{}.attention", layer) : "attention";
+    const std::string prefix = model_.position.untie_r ? prefix_of_layer(model_, layer) + "attention" : "attention";
     return distance_curve(tape,
                           {.formula = kernels::CurveFormula::kLogarithm,
                            .alpha = parameters[prefix + ".log_r1"],

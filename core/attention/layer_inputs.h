@@ -33,7 +33,7 @@ struct LayerName {
   int64_t number = 0;
   std::string prefix;
 };
-LayerName layer_name(int64_t number);  // of a layer of the model: "layers.L."
+LayerName layer_name(const ModelConfig& model, int64_t number);  // of a layer of the model: "layers.L."
 
 // How far each query sees in its text.
 struct QueryLimits {

@@ -30,7 +30,7 @@ std::vector<Value> Mixer::mixed_by_content(Tape& /*tape*/, Parameters& /*paramet
   refuse_keys();
 }
 
-LayerName layer_name(int64_t number) { return {number, fmt::format("layers.{}.", number)}; }
+LayerName layer_name(const ModelConfig& model, int64_t number) { return {number, prefix_of_layer(model, number)}; }
 
 std::unique_ptr<Mixer> make_mixer(const ModelConfig& model, const Position& position,
                                   std::shared_ptr<Schedules> schedules, const LayerName& layer,

@@ -1,9 +1,8 @@
 // Relative positions of Transformer-XL (Dai et al. 2019, section 3.3): sinusoids of the distance, a projection per
 // layer, and the two learned biases u and w that stand in for the query's absolute position.
-#include <fmt/format.h>
-
 #include "core/attention/position.h"
 #include "core/attention/sinusoids.h"
+#include "core/config/layers.h"
 #include "core/tape/dropout_sites.h"
 
 namespace segue {
@@ -19,7 +18,7 @@ class RelativePosition : public Position {
   }
 
   void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const override {
-    const std::string prefix = fmt::format("layers.{}.attention", layer);
+    const std::string prefix = prefix_of_layer(model_, layer) + "attention";
     if (model_.position.untie_r) declare_biases(prefix, specs);
     specs.push_back({prefix + ".r", {model_.n_head * model_.d_head, model_.d_model}});
   }
@@ -31,11 +30,11 @@ class RelativePosition : public Position {
   }
 
   Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const override {
-    return linear(tape, encoding, parameters[fmt::format("layers.{}.attention.r", layer)]);
+    return linear(tape, encoding, parameters[prefix_of_layer(model_, layer) + "attention.r"]);
   }
 
   Biases biases(Parameters& parameters, int64_t layer) const override {
-    const std::string prefix = model_.position.untie_r ? fmt::format("layers.{}.attention", layer) : "attention";
+    const std::string prefix = model_.position.untie_r ? prefix_of_layer(model_, layer) + "attention" : "attention";
     return {.u = parameters[prefix + ".u"], .w = parameters[prefix + ".w"]};
   }
 

@@ -1,16 +1,13 @@
 // Relative positions by learned rows (Shaw et al. 2018, equation 4): each layer adds to a key the row of its distance
 // from the query, q · (k + a[distance]) / sqrt(H). Values get none. Distances are those back to earlier keys only.
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "core/attention/position.h"
+#include "core/config/layers.h"
 
 namespace segue {
 
 namespace {
-
-std::string table_name(int64_t layer) { return fmt::format("layers.{}.attention.distances", layer); }
 
 class ShawPosition : public Position {
  public:
@@ -30,6 +27,9 @@ class ShawPosition : public Position {
   Value distances(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding) const override {
     return embed(tape, encoding.data, parameters[table_name(layer)], {});
   }
+
+ private:
+  std::string table_name(int64_t layer) const { return prefix_of_layer(model_, layer) + "attention.distances"; }
 };
 
 }  // namespace

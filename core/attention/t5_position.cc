@@ -1,12 +1,11 @@
 // Learned biases of buckets of distances (Raffel et al. 2020, section 2.1), as T5's decoder has them: the first half of
 // the buckets stands for one distance each, the others for ranges that grow geometrically up to t5_max_distance, beyond
 // which all distances share the last.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/attention/position.h"
+#include "core/config/layers.h"
 
 namespace segue {
 
@@ -32,7 +31,7 @@ class T5Position : public Position {
   }
 
   void declare_layer(int64_t layer, std::vector<ParameterSpec>& specs) const override {
-    if (model_.position.untie_r) declare_table(fmt::format("layers.{}.attention", layer), specs);
+    if (model_.position.untie_r) declare_table(prefix_of_layer(model_, layer) + "attention", specs);
   }
 
   // The bucket of every distance, [keys] int32.
@@ -44,7 +43,7 @@ class T5Position : public Position {
 
   Value distance_biases(Tape& tape, Parameters& parameters, int64_t layer, const Value& encoding,
                         int64_t /*keys*/) const override {
-    const std::string prefix = model_.position.untie_r ? fmt::format("layers.{}.attention", layer) : "attention";
+    const std::string prefix = model_.position.untie_r ? prefix_of_layer(model_, layer) + "attention" : "attention";
     return bucket_bias(tape, encoding.data, parameters[prefix + ".buckets"]);
   }
 

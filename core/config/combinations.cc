@@ -193,6 +193,19 @@ void check_documents(const Config& config, std::string_view source) {
                     name_of_choice(config.model.memory.initial));
 }
 
+void check_recompute(const Config& config, std::string_view source) {
+  if (config.training.recompute == Recompute::kNone) return;
+  for (const auto& [name, needs] : kinds_in_use(config.model)) {
+    if (needs.no_recompute)
+      throw_conflict({.key = "training.recompute",
+                      .expected = R"("none")",
+                      .reason = *needs.no_recompute,
+                      .with = name,
+                      .found = in_quotes(name_of_choice(config.training.recompute))},
+                     source);
+  }
+}
+
 // Keys that a kind does not read are as in a config without them; a clamp_len of 0 says as much as the default.
 void check_kinds_of(ModelConfig model, std::string_view source) {
   const auto with_default_limit = [](PositionConfig position) {
@@ -386,6 +399,7 @@ void check_combinations(const Config& config, std::string_view source) {
                      source);
   check_optimization(config, source);
   check_documents(config, source);
+  check_recompute(config, source);
 }
 
 }  // namespace segue

@@ -5,11 +5,12 @@
 
 namespace segue {
 
-enum class DepthKind : uint8_t { kFixed };
+enum class DepthKind : uint8_t { kFixed, kShared };
 inline const auto& table_of(DepthKind) {
   using enum DepthKind;
-  static constexpr ChoiceTable<DepthKind, 1> kTable(
-      {{kFixed, "fixed", "model.n_layer layers, each with its own weights"}});
+  static constexpr ChoiceTable<DepthKind, 2> kTable(
+      {{kFixed, "fixed", "model.n_layer layers, each with its own weights"},
+       {kShared, "shared", "model.n_layer passes through one layer, all with the same weights"}});
   return kTable;
 }
 

@@ -132,6 +132,16 @@ void check_global_projections(const ModelConfig& model, std::string_view source)
                  source);
 }
 
+void check_shared_layers(const ModelConfig& model, std::string_view source) {
+  if (model.layers.empty()) return;
+  throw_conflict({.key = "model.layers",
+                  .expected = "[]",
+                  .reason = {.because = "all layers are the same one"},
+                  .with = R"(model.depth.kind = "shared")",
+                  .found = fmt::format("{} of them", model.layers.size())},
+                 source);
+}
+
 void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source) {
   check_strength(model, layer, source);
   check_features(model, layer, source);

@@ -16,6 +16,9 @@ void check_mask_shares(const ModelConfig& model, std::string_view source);
 // Without a global stream nothing projects it.
 void check_global_projections(const ModelConfig& model, std::string_view source);
 
+// Layers that share their weights are alike.
+void check_shared_layers(const ModelConfig& model, std::string_view source);
+
 // Of a layer that keeps a state: features and decay that go together, and with its position.
 void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source);
 

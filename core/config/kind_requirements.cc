@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "core/config/block_row.h"
+#include "core/config/depth_kind.h"
 #include "core/config/kind_checks.h"
 #include "core/config/layers.h"
 #include "core/config/memory_kind.h"
@@ -20,6 +21,14 @@ namespace segue {
 KindRequirements requirements_of(const MemoryConfig& memory) { return row_of(memory.kind).needs(memory); }
 
 KindRequirements requirements_of(const BlockConfig& block) { return row_of(block.kind).needs(block); }
+
+KindRequirements requirements_of(const DepthConfig& depth) {
+  if (depth.kind == DepthKind::kFixed) return {};
+  using enum VisibilityKind;
+  return {.visibility = {.choices = Kinds(kCausal, kFull, kWindow, kSparse),
+                         .reason = {.because = "spans are learned for each layer"}},
+          .check_keys = check_shared_layers};
+}
 
 KindRequirements requirements_of(ScoreKind score) {
   switch (score) {
@@ -152,6 +161,10 @@ KindInUse block_in_use(const ModelConfig& model) {
   return {name_of_kind("model.block.kind", model.block.kind), requirements_of(model.block)};
 }
 
+KindInUse depth_in_use(const ModelConfig& model) {
+  return {name_of_kind("model.depth.kind", model.depth.kind), requirements_of(model.depth)};
+}
+
 // `key` leads to the score that keeps them.
 KindInUse states_in_use(const std::string& key) {
   return {name_of_kind(key + ".kind", ScoreKind::kState), requirements_of(ScoreKind::kState)};
@@ -189,7 +202,7 @@ void check_states(const ModelConfig& model, std::string_view source) {
 }  // namespace
 
 std::vector<KindInUse> kinds_in_use(const ModelConfig& model) {
-  std::vector<KindInUse> kinds{memory_in_use(model), block_in_use(model)};
+  std::vector<KindInUse> kinds{memory_in_use(model), block_in_use(model), depth_in_use(model)};
   if (const std::string key = key_of_states(model); !key.empty()) kinds.push_back(states_in_use(key));
   kinds.push_back(objective_in_use(model));
   kinds.push_back(global_stream_in_use(model));
@@ -198,7 +211,7 @@ std::vector<KindInUse> kinds_in_use(const ModelConfig& model) {
 
 void check_kind_requirements(const ModelConfig& model, std::string_view source) {
   const bool is_last = requirements_of(model.memory).is_checked_last;
-  NeedsCheck(model, block_in_use(model), source).check_all();
+  for (const KindInUse& kind : {block_in_use(model), depth_in_use(model)}) NeedsCheck(model, kind, source).check_all();
   if (!is_last) check_memory_requirements(model, source);
   check_states(model, source);
   for (const KindInUse& kind : {objective_in_use(model), global_stream_in_use(model)})

@@ -54,6 +54,7 @@ struct KindRequirements {
 
   // Of a run:
   std::optional<Reason> no_documents = {};  // none may end within a segment
+  std::optional<Reason> no_recompute = {};  // training.recompute is none
   bool hands_on_gradients = false;          // a later segment of a step learns through what it remembers
   bool remembers_without_rows = false;      // something, where model.mem_len is 0
 
@@ -68,6 +69,7 @@ struct KindRequirements {
 
 KindRequirements requirements_of(const MemoryConfig& memory);
 KindRequirements requirements_of(const BlockConfig& block);
+KindRequirements requirements_of(const DepthConfig& depth);
 KindRequirements requirements_of(ScoreKind score);
 KindRequirements requirements_of(ObjectiveKind objective);
 KindRequirements requirements_of(const GlobalStreamConfig& stream);
@@ -78,7 +80,7 @@ struct KindInUse {
   KindRequirements needs;
 };
 
-// Those of its memory, its block, its states, its objective and its global stream, if it has such.
+// Those of its memory, its block, its depth, its states, its objective and its global stream, if it has such.
 std::vector<KindInUse> kinds_in_use(const ModelConfig& model);
 
 // Throw ConfigError naming `source` and both keys when a model is not as its kinds, or that of its memory, need it.

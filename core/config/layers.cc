@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/config/depth_kind.h"
 #include "core/config/position_kind.h"
 #include "core/config/position_terms.h"
 #include "core/config/score_kind.h"
@@ -126,6 +127,14 @@ const VisibilityConfig& visibility_of_layer(const ModelConfig& model, int64_t la
 const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer) {
   const std::optional<size_t> own = score_override(model, layer);
   return own ? *model.layers[*own].score : model.score;
+}
+
+int64_t weights_of_layer(const ModelConfig& model, int64_t layer) {
+  return model.depth.kind == DepthKind::kShared ? 0 : layer;
+}
+
+std::string prefix_of_layer(const ModelConfig& model, int64_t layer) {
+  return fmt::format("layers.{}.", weights_of_layer(model, layer));
 }
 
 bool keeps_state(const ModelConfig& model, int64_t layer) {

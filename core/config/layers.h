@@ -20,6 +20,11 @@ const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer);
 bool keeps_state(const ModelConfig& model, int64_t layer);
 int64_t state_layers(const ModelConfig& model);
 
+// The layer whose weights layer `layer` has: itself, or the first where all layers share theirs. And the beginning of
+// their names: "layers.L.".
+int64_t weights_of_layer(const ModelConfig& model, int64_t layer);
+std::string prefix_of_layer(const ModelConfig& model, int64_t layer);
+
 // The features that a layer's state has for each head's keys.
 int64_t state_keys(const ModelConfig& model, const ScoreConfig& score);
 

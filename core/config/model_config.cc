@@ -317,7 +317,12 @@ void GlobalStreamConfig::describe(JsonFields& fields) {
                   {.meaning = "the projections that make queries, keys and values of them"});
 }
 
-void DepthConfig::describe(JsonFields& fields) { fields.kind(kind, {.meaning = "how many layers a token passes"}); }
+void DepthConfig::describe(JsonFields& fields) {
+  fields.kind(kind, {.meaning = "how many layers a token passes, and whether they share their weights"});
+  fields.optional("step_codes", step_codes,
+                  {.meaning = "a learned vector for each pass, which is added to what the shared layer reads",
+                   .kinds = Kinds(DepthKind::kShared)});
+}
 
 void BlockConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "what a layer is"});

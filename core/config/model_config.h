@@ -137,6 +137,7 @@ struct GlobalStreamConfig {
 
 struct DepthConfig {
   DepthKind kind = {};
+  bool step_codes = true;  // of shared layers
   void describe(JsonFields& fields);
 };
 

@@ -1,6 +1,11 @@
 #include "core/model/parameter_specs.h"
 
+#include <set>
+#include <string>
+#include <utility>
+
 #include "core/head/vocabulary_clusters.h"
+#include "core/kinds/depth/depth.h"
 #include "core/model/layers.h"
 
 namespace segue {
@@ -19,11 +24,16 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& model, int64_t voc
   memory->declare(specs);
   const int64_t global_tokens = model.global_stream.tokens;
   if (global_tokens > 0) specs.push_back({kGlobalTokens, {global_tokens, model.d_model}});
+  Depth(model).declare(specs);
   const std::vector<std::unique_ptr<Block>> layers = make_layers(model, positions, *memory);
+  std::set<std::string> known;  // layers that share their weights declare them again
   for (int64_t layer = 0; layer < model.n_layer; ++layer) {
-    memory->declare_before_block(layer, specs);
-    layers[static_cast<size_t>(layer)]->declare(specs);
-    memory->declare_after_block(layer, specs);
+    std::vector<ParameterSpec> declared;
+    memory->declare_before_block(layer, declared);
+    layers[static_cast<size_t>(layer)]->declare(declared);
+    memory->declare_after_block(layer, declared);
+    for (ParameterSpec& spec : declared)
+      if (known.insert(spec.name).second) specs.push_back(std::move(spec));
   }
   if (model.block.final_norm) declare_layer_norm(kFinalNorm, model.d_model, specs);
   declare_output(model, tokens, specs);

@@ -48,6 +48,7 @@ Transformer::Transformer(const ModelConfig& model, int64_t vocabulary)
     : config_(model),
       vocabulary_(vocabulary),
       vocab_size_(tokens_of_tables(model, vocabulary)),
+      depth_(model),
       positions_(model),
       memory_(make_model_memory(model)),
       layers_(make_layers(model, positions_, *memory_)),
@@ -139,6 +140,7 @@ StreamRows Transformer::record_segment(Step& step, SegmentOfStep segment) const 
 
 Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const {
   const auto l = static_cast<size_t>(layer);
+  residual = depth_.entered(step.tape(), step.parameters, layer, residual);
   step.stations->before_layer(layer, residual);
   LayerOutputs outputs = record_block(step, segment, layer, residual);
   if (!outputs.states.empty()) {

@@ -11,6 +11,7 @@
 #include "core/attention/layer_positions.h"
 #include "core/head/head.h"
 #include "core/kinds/block/block.h"
+#include "core/kinds/depth/depth.h"
 #include "core/kinds/memory/model_memory.h"
 #include "core/kinds/segment_tape.h"
 #include "core/model/parameter_specs.h"
@@ -79,6 +80,7 @@ class Transformer {
   ModelConfig config_;
   int64_t vocabulary_;
   int64_t vocab_size_;
+  Depth depth_;
   LayerPositions positions_;
   std::unique_ptr<ModelMemory> memory_;
   std::vector<std::unique_ptr<Block>> layers_;

@@ -104,10 +104,12 @@ void add_distance(Tape& tape, const Distance& distance, Slot sums, bool is_first
 Value rotary(Tape& tape, const Value& x, int64_t head, const kernels::RotaryTurn& turn);
 
 // A residual: the sum of all branches so far, and one not yet added: sum + dropout(branch). The branch may be missing.
+// Between reversible layers `sum` is the stream that attention reads, and `beside` the one that it adds to.
 struct Residual {
   Value sum;
   Value branch;
   DropoutSite site;
+  Value beside = {};
 };
 
 struct LayerNormParameters {

@@ -8,6 +8,7 @@
 #include "base/directory_content.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "core/config/kind_requirements.h"
 #include "core/optimizer/optimizer.h"
 #include "core/optimizer/schedule.h"
 #include "core/train/scored_targets.h"
@@ -213,7 +214,8 @@ std::string remedy_for_memory(const Config& config) {
   if (training.batch_size > 1) lower = fmt::format("training.batch_size ({}), {}", training.batch_size, lower);
   if (training.batch_size > training.batch_chunk)
     lower += fmt::format(", or raise training.batch_chunk ({})", training.batch_chunk);
-  if (training.recompute != Recompute::kBlock) lower += ", or set training.recompute to \"block\"";
+  if (training.recompute != Recompute::kBlock && !requirements_of(config.model.block).no_recompute)
+    lower += ", or set training.recompute to \"block\"";
   return "lower " + lower;
 }
 

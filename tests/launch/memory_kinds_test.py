@@ -18,7 +18,7 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid", "gated")
+SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid", "gated", "reversible", "shared")
 
 # Layers of these attend to no rows.
 STATES = ("state", "retention", "hybrid")
@@ -92,6 +92,12 @@ KINDS = {
     "gated": ({"block": {"kind": "gated"}, "mem_len": 7},
               {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
               {"block": {"kind": "gated", "gate": "highway"}, "mem_len": 7}),
+    "reversible": ({"block": {"kind": "reversible"}, "mem_len": 7},
+                   {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
+                   {"block": {"kind": "transformer", "pre_lnorm": True}, "mem_len": 7}),
+    "shared": ({"depth": {"kind": "shared"}, "mem_len": 7},
+               {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
+               {"depth": {"kind": "shared", "step_codes": False}, "mem_len": 7}),
     "highway": ({"block": {"kind": "gated", "gate": "highway", "gate_bias": 1.5, "final_norm": True}, "mem_len": 6,
                  "position": {"kind": "rope"}},
                 {"tgt_len": 5},

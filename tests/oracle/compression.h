@@ -26,7 +26,9 @@ class Compression {
   using Constants = std::vector<double>;
 
   Compression(const ModelConfig& model, int64_t layer, const Weights& weights)
-      : model_(model), prefix_("layers." + std::to_string(layer) + "."), weights_(weights) {}
+      : model_(model),
+        prefix_("layers." + std::to_string(shares_weights(model) ? 0 : layer) + "."),
+        weights_(weights) {}
 
   // [R, D] and what attention these received [R] -> [R / c, D]
   Rows compressed(const Constants& rows, const Constants& received) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/config/block_kind.h"
+#include "core/config/depth_kind.h"
 #include "core/config/model_config.h"
 #include "core/kinds/block/gated/options.h"
 #include "tests/oracle/matmul.h"
@@ -17,7 +18,12 @@
 namespace segue::oracle {
 
 inline bool is_gated(const ModelConfig& model) { return model.block.kind == BlockKind::kGated; }
-inline bool normalises_first(const ModelConfig& model) { return is_gated(model) || model.block.pre_lnorm; }
+inline bool is_reversible(const ModelConfig& model) { return model.block.kind == BlockKind::kReversible; }
+inline bool shares_weights(const ModelConfig& model) { return model.depth.kind == DepthKind::kShared; }
+inline bool has_step_codes(const ModelConfig& model) { return shares_weights(model) && model.depth.step_codes; }
+inline bool normalises_first(const ModelConfig& model) {
+  return is_gated(model) || is_reversible(model) || model.block.pre_lnorm;
+}
 
 template <typename Scalar>
 class ResidualGateOf {

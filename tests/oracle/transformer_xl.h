@@ -106,19 +106,21 @@ class TransformerXl {
     const int64_t memory_elements = memory_tokens(config_) * config_.d_model;
     const bool encodes = encoder_layers(config_) > 0;
     const Rows made = encodes ? encoded(memory.front()) : Rows();
+    Rows beside = x;  // the stream that attention adds to, of reversible layers
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       const Associations<Scalar> associations(config_, weights_, prefix_of(layer) + ".associations.");
       Rows state;  // of this layer
       if (associates(config_)) state.resize(associations.elements());
       if (has_infini_memory(config_)) state.resize(InfiniMemory<Scalar>::elements(config_));
       if (is_recurrent_layer(layer)) state.resize(RecurrentCell<Scalar>::elements(config_));
+      if (has_step_codes(config_)) x = with_step_code(x, layer);
       if (!state.empty() && !read.empty())
         std::copy_n(read.begin() + std::ssize(out.written), state.size(), state.begin());
       if (associates(config_)) x = sum_of(x, associations.read(x, state));
       out.fresh.push_back(x);
       const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
       Rows* received = keeps_most_used(config_) ? &out.received.emplace_back() : nullptr;
-      x = layer_output(layer, x, {rows, sees[layer], place.number, received, &state}, out.fresh.back());
+      x = layer_output(layer, x, {rows, sees[layer], place.number, received, &state, &beside}, out.fresh.back());
       if (associates(config_)) associations.write(Rows(x.end() - memory_elements, x.end()), state);
       out.written.insert(out.written.end(), state.begin(), state.end());
     }
@@ -130,6 +132,7 @@ class TransformerXl {
                     fresh.begin() + std::ssize(fresh) / tokens_and_global * config_.global_stream.tokens);
     }
     if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
+    if (is_reversible(config_)) x = sum_of(std::move(x), beside);
     if (config_.block.final_norm) x = normalised(x, "final_norm");
     if (read_tokens(config_) > 0) out.written.assign(x.end() - memory_elements, x.end());
     x.assign(x.begin() + read_tokens(config_) * config_.d_model + global_elements, x.end() - memory_elements);
@@ -145,10 +148,12 @@ class TransformerXl {
     if (tokens.empty()) return {};
     Rows x = dropped(VocabularyClusters<Scalar>(config_, weights_).embedded(tokens), kEncoderDropoutSite, 0);
     const Visibility all = [](int64_t, int64_t, int64_t) { return true; };
+    Rows beside = x;
     for (int64_t layer = config_.n_layer; layer < std::ssize(layers_); ++layer) {
       Rows unused;
-      x = layer_output(layer, x, {Rows(), all, 0, nullptr, nullptr}, unused);
+      x = layer_output(layer, x, {Rows(), all, 0, nullptr, nullptr, &beside}, unused);
     }
+    if (is_reversible(config_)) x = sum_of(std::move(x), beside);
     return config_.block.final_norm ? normalised(x, "encoder.final_norm") : x;
   }
 
@@ -160,7 +165,7 @@ class TransformerXl {
 
   // Layers of the encoder are numbered after the model's.
   std::string prefix_of(int64_t layer) const {
-    if (layer < config_.n_layer) return "layers." + std::to_string(layer);
+    if (layer < config_.n_layer) return "layers." + std::to_string(shares_weights(config_) ? 0 : layer);
     return "encoder.layers." + std::to_string(layer - config_.n_layer);
   }
 
@@ -236,6 +241,7 @@ class TransformerXl {
     int64_t segment;  // its number in the step
     Rows* received;   // or null: not wanted
     Rows* state;      // of Infini-attention, or of recurrent states: before the segment, then after it
+    Rows* beside;     // of reversible layers: their other stream, then that after the layer
   };
 
   // `fresh` is x, and becomes what the memory takes in.
@@ -274,11 +280,19 @@ class TransformerXl {
         *around.state = cell.after(*around.state, own);
       }
     }
-    Rows y = residual(x, std::move(mixed), LayerDropout::kAttentionOutput, ".attention");
+    const bool reversible = is_reversible(config_);
+    Rows y = residual(reversible ? *around.beside : x, std::move(mixed), LayerDropout::kAttentionOutput, ".attention");
     if (!pre) y = norm(".attention", y);
     const Rows fed = fed_forward(layer, pre ? norm(".feed_forward", y) : y, around.segment);
-    const Rows z = residual(y, fed, LayerDropout::kFeedForwardOutput, ".feed_forward");
+    const Rows z = residual(reversible ? x : y, fed, LayerDropout::kFeedForwardOutput, ".feed_forward");
+    if (reversible) *around.beside = y;
     return pre ? z : norm(".feed_forward", z);
+  }
+
+  Rows with_step_code(Rows x, int64_t pass) const {
+    const Rows& codes = weight("depth.step_codes");
+    for (size_t e = 0; e < x.size(); ++e) x[e] += codes[pass * config_.d_model + e % config_.d_model];
+    return x;
   }
 
   int64_t heads_width() const { return config_.n_head * config_.d_head; }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/config/layers.h"
+#include "core/tape/element_gates.h"
 
 namespace segue {
 
@@ -39,8 +40,11 @@ Value sum_of(Tape& tape, const Residual& residual) {
 
 Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& residual, const BlockConfig& block,
                        const std::string& norm) {
-  if (block.final_norm) return normalise(tape, residual, layer_norm(parameters, norm, block.layer_norm_epsilon));
-  return sum_of(tape, residual);
+  Residual last = residual;
+  if (residual.beside.data.exists())
+    last = {.sum = to_activations(tape, residual.sum), .branch = to_activations(tape, residual.beside), .site = {}};
+  if (block.final_norm) return normalise(tape, last, layer_norm(parameters, norm, block.layer_norm_epsilon));
+  return sum_of(tape, last);
 }
 
 std::unique_ptr<Block> make_block(const ModelConfig& model, const Position& position,

@@ -53,8 +53,8 @@ class Block {
 // The residual [B, T, D] with its branch, if it has one, added.
 Value sum_of(Tape& tape, const Residual& residual);
 
-// The output of the last layer, [B, T, D]: the sum of the residual and its last branch, behind the layer norm of that
-// name where the block axis asks for one.
+// The output of the last layer, [B, T, D]: the sum of the residual and its last branch, or of two streams, behind the
+// layer norm of that name where the block axis asks for one.
 Value output_of_layers(Tape& tape, Parameters& parameters, const Residual& residual, const BlockConfig& block,
                        const std::string& norm);
 

@@ -156,6 +156,39 @@ TEST(Combinations, GatesAreOfGatedBlocks) {
   EXPECT_THAT(error_with({"model.block.kind=gated", "model.block.gate=lstm"}), testing::HasSubstr("model.block.gate"));
 }
 
+TEST(Combinations, ReversibleLayersHaveNothingToSpare) {
+  const std::string reversible = "model.block.kind=reversible";
+  EXPECT_EQ(error_with({reversible, "model.block.final_norm=true"}), "no error");
+  for (const std::string parts : {"attention", "block"})
+    EXPECT_EQ(error_with({reversible, "training.recompute=" + parts}),
+              "c: training.recompute: expected \"none\" with model.block.kind = \"reversible\", found \"" + parts +
+                  "\"; reversible layers keep no activations to spare");
+  EXPECT_EQ(error_with({reversible, "model.block.pre_lnorm=true"}),
+            "c: model.block.pre_lnorm: expected false with model.block.kind = \"reversible\" (read by "
+            "\"transformer\"), found true");
+  EXPECT_THAT(error_with({reversible, "model.block.gate=highway"}), HasSubstr("read by \"gated\""));
+  EXPECT_EQ(error_with({reversible, "model.memory.kind=associative"}),
+            "c: model.memory.kind: expected another kind with model.block.kind = \"reversible\", found "
+            "\"associative\"; it adds what it remembers to one residual, and reversible layers have two streams");
+}
+
+TEST(Combinations, SharedLayersAreAlike) {
+  const std::string shared = "model.depth.kind=shared";
+  EXPECT_EQ(error_with({shared, "model.depth.step_codes=false", "model.block.kind=reversible"}), "no error");
+  EXPECT_EQ(error_with({"model.depth.step_codes=false"}),
+            "c: model.depth.step_codes: expected true with model.depth.kind = \"fixed\" (read by \"shared\"), found "
+            "false");
+  EXPECT_EQ(error_with({shared, R"(model.layers=[{"only": [0], "position": {"kind": "rope"}}])"}),
+            "c: model.layers: expected [] with model.depth.kind = \"shared\", found 1 of them; all layers are the same "
+            "one");
+  EXPECT_EQ(error_with({shared, "model.block.kind=reversible"}),
+            "c: model.depth.step_codes: expected false with model.block.kind = \"reversible\", found true; codes are "
+            "added to one residual, and reversible layers have two streams");
+  EXPECT_THAT(error_with({shared, "model.position.kind=none", "model.visibility.kind=adaptive",
+                          "model.visibility.span=32", "model.visibility.ramp=8"}),
+              HasSubstr("model.depth.kind = \"shared\", found \"adaptive\"; spans are learned for each layer"));
+}
+
 TEST(Combinations, UsesThatAModelDoesNotAllow) {
   const auto error_of_use = [](const ModelConfig& model, const ModelUse& use) {
     return message_of<ConfigError>([&] { check_use(model, use, 8, "u"); });

@@ -16,7 +16,6 @@
 #include "core/config/position_kind.h"
 #include "core/config/score_kind.h"
 #include "core/config/visibility_kind.h"
-#include "core/kinds/block/gated/options.h"
 #include "core/kinds/memory/block_recurrent/options.h"
 #include "tests/core/model/small_model.h"
 #include "tests/oracle/kinds_of_memory.h"
@@ -395,47 +394,6 @@ inline std::vector<ModelVariant> memory_variants() {
   add("masked_rope", [](ModelConfig& m) { mask(m); });
   add("layers_relative_then_rope", [](ModelConfig& m) {
     m.layers = {{.only = {1}, .position = PositionConfig{.kind = kRope, .rotary_share = 0.8}}};
-  });
-  return variants;
-}
-
-// Every gate; and gates between what else a layer may be of.
-inline std::vector<ModelVariant> block_variants() {
-  std::vector<ModelVariant> variants;
-  const auto add = [&variants](std::string name, ResidualGate gate, std::function<void(ModelConfig&)> change) {
-    variants.push_back({std::move(name), [gate, change = std::move(change)](ModelConfig& m) {
-                          m.block = {.kind = BlockKind::kGated, .gate = gate};
-                          m.head.tie_weight = false;  // without a norm behind the last gate
-                          change(m);
-                        }});
-  };
-  for (size_t i = 0; i < choices_of(ResidualGate{}).size(); ++i) {
-    const auto gate = static_cast<ResidualGate>(i);
-    add(fmt::format("block_gated_{}", name_of_choice(gate)), gate, [](ModelConfig&) {});
-  }
-  add("block_gated_gelu_final_norm_rope_zeros", ResidualGate::kGru, [](ModelConfig& m) {
-    m.block.final_norm = true;
-    m.block.activation = ActivationKind::kGelu;
-    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
-    m.memory.initial = InitialMemory::kZeros;
-  });
-  add("block_gated_keys_values_alibi", ResidualGate::kSigmoidTanh, [](ModelConfig& m) {
-    m.memory.kind = MemoryKind::kKeysValues;
-    m.position.kind = PositionKind::kAlibi;
-  });
-  add("block_gated_compressed", ResidualGate::kGru, [](ModelConfig& m) {
-    m.memory = {.kind = MemoryKind::kCompressed, .compressed_len = 4, .compression_rate = 3};
-    m.mem_len = kLongestSegment;
-  });
-  add("block_gated_associative", ResidualGate::kGru, [](ModelConfig& m) {
-    m.memory = {.kind = MemoryKind::kAssociative, .tokens = 2, .shifts = 2};
-    m.d_head = kAssociatedHead;
-  });
-  add("block_gated_state_below_attention", ResidualGate::kHighway, [](ModelConfig& m) {
-    m.layers = {{.only = {0},
-                 .position = PositionConfig{.kind = PositionKind::kNone},
-                 .score = ScoreConfig{.kind = ScoreKind::kState}}};
-    m.block.layer_norm_epsilon = 1e-2;
   });
   return variants;
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kTgtLen = 4;
 
 std::vector<ModelVariant> token_variants() {
-  std::vector<ModelVariant> variants = memory_variants();
+  std::vector<ModelVariant> variants = memory_variants(), reversible = reversible_variants();
+  variants.insert(variants.end(), reversible.begin(), reversible.end());
   std::erase_if(variants, [](const ModelVariant& variant) {
     const ModelConfig config = variant.config();
     return memory_tokens(config) == 0 && !has_infini_memory(config) && !is_recurrent(config);

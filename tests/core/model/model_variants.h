@@ -13,6 +13,7 @@
 #include "core/config/memory_kind.h"
 #include "core/config/position_kind.h"
 #include "core/config/visibility_kind.h"
+#include "tests/core/model/block_variants.h"
 #include "tests/core/model/key_variants.h"
 #include "tests/core/model/kind_variants.h"
 #include "tests/oracle/kinds_of_memory.h"
@@ -168,7 +169,9 @@ inline const std::vector<ModelVariant>& model_variants() {
     append(visibility_variants());
     append(memory_variants());
     append(kind_variants("depth", &ModelConfig::depth));
+    append(shared_layer_variants());
     append(block_variants());
+    append(reversible_variants());
     append(state_variants());
     append(kind_variants("head", &ModelConfig::head));
     return all;

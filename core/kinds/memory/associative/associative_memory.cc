@@ -46,7 +46,7 @@ class AssociativeStations final : public MemoryStations {
 class AssociativeMemory final : public ModelMemory {
  public:
   explicit AssociativeMemory(ModelConfig model) : model_(std::move(model)) {
-    for (int64_t layer = 0; layer < model_.n_layer; ++layer) layers_.emplace_back(model_, layer_name(layer));
+    for (int64_t layer = 0; layer < model_.n_layer; ++layer) layers_.emplace_back(model_, layer_name(model_, layer));
   }
 
   void declare(std::vector<ParameterSpec>& specs) const override {

@@ -17,7 +17,7 @@ constexpr float kInputBias = -1.0F;
 }  // namespace
 
 RecurrentCell::RecurrentCell(const ModelConfig& model)
-    : model_(model), layer_(layer_name(recurrent_layer(model))), prefix_(layer_.prefix + "recurrent.") {}
+    : model_(model), layer_(layer_name(model, recurrent_layer(model))), prefix_(layer_.prefix + "recurrent.") {}
 
 void RecurrentCell::declare(std::vector<ParameterSpec>& specs) const {
   const int64_t width = model_.n_head * model_.d_head, d_model = model_.d_model;

@@ -24,7 +24,7 @@ Parameter as_column(const Parameter& bias) {
 }  // namespace
 
 Compressor::Compressor(const ModelConfig& model, int64_t layer)
-    : memory_(model.memory), d_model_(model.d_model), prefix_(fmt::format("layers.{}.memory.", layer)) {}
+    : memory_(model.memory), d_model_(model.d_model), prefix_(prefix_of_layer(model, layer) + "memory.") {}
 
 std::vector<std::string> Compressor::maps() const {
   std::vector<std::string> names;

@@ -16,6 +16,7 @@ constexpr const char* kEncoderNorm = "encoder.final_norm";
 ModelConfig of_layers_alike(ModelConfig model) {
   model.n_layer = model.memory.encoder_layers;
   model.layers.clear();
+  model.depth = {};
   return model;
 }
 
