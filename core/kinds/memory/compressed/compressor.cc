@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/config/layers.h"
 #include "core/kinds/memory/compressed/options.h"
 
 namespace segue {
