@@ -18,8 +18,8 @@ namespace segue {
 
 namespace {
 
-// A launcher may end all that it has started when the first process fails.
-constexpr std::chrono::seconds kFirstSpeaks(2);
+// A launcher may end all that it has started when the first process fails, within a second or two.
+constexpr std::chrono::seconds kFirstSpeaks(5);
 
 struct Variables {
   std::string_view launcher;

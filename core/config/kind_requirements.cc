@@ -209,6 +209,11 @@ std::vector<KindInUse> kinds_in_use(const ModelConfig& model) {
   return kinds;
 }
 
+bool allows_recompute(const ModelConfig& model) {
+  return std::ranges::none_of(kinds_in_use(model),
+                              [](const KindInUse& kind) { return kind.needs.no_recompute.has_value(); });
+}
+
 void check_kind_requirements(const ModelConfig& model, std::string_view source) {
   const bool is_last = requirements_of(model.memory).is_checked_last;
   for (const KindInUse& kind : {block_in_use(model), depth_in_use(model)}) NeedsCheck(model, kind, source).check_all();

@@ -83,6 +83,9 @@ struct KindInUse {
 // Those of its memory, its block, its depth, its states, its objective and its global stream, if it has such.
 std::vector<KindInUse> kinds_in_use(const ModelConfig& model);
 
+// Whether training may compute activations of the model again: none of its kinds refuses it.
+bool allows_recompute(const ModelConfig& model);
+
 // Throw ConfigError naming `source` and both keys when a model is not as its kinds, or that of its memory, need it.
 void check_kind_requirements(const ModelConfig& model, std::string_view source);
 void check_memory_requirements(const ModelConfig& model, std::string_view source);

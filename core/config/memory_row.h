@@ -46,6 +46,7 @@ struct MemoryRow {
   bool learns_from_later_segments = false;  // layers learn what to write only through later segments of a step
   bool is_seen_whole = false;               // every token sees all of it, whatever layers see of their segment
   bool holds_a_segment = false;             // segments are never longer than the memory
+  bool adds_to_residual = false;            // what it remembers, before or after a layer
   bool is_like_a_window = true;             // a window of as many keys can stand for it
 };
 

@@ -1,4 +1,4 @@
-// Streams that layers add to where they lie, and from which backward takes away again what was added. So no layer keeps
+// Streams that layers add to where they lie, and from which backward subtracts again what was added. So no layer keeps
 // what the ones behind it overwrite: it finds its inputs as they were, up to rounding.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace segue {
 
-// A stream that begins as x [B, T, D]: float32, whatever activations are, so that taking away what was added loses as
+// A stream that begins as x [B, T, D]: float32, whatever activations are, so that subtracting what was added loses as
 // little as single precision must.
 Value reversible_stream(Tape& tape, const Value& x);
 
@@ -14,7 +14,7 @@ Value reversible_stream(Tape& tape, const Value& x);
 Value copy_of_stream(Tape& tape, const Value& stream);
 
 // The stream with a branch [B, T, D] of activations added, in its place and with its gradient. In a part that is
-// computed again, backward has the branch again when it takes it away.
+// computed again, backward has the branch again when it subtracts it.
 Value add_reversibly(Tape& tape, const Value& stream, const Value& branch);
 
 }  // namespace segue

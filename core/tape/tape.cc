@@ -70,6 +70,8 @@ void Tape::record(Operation operation) {
     operation.flops.backward = 0.0;
     operation.backward_products.clear();
   }
+  if (training() && operation.is_undone && !operation.backward)
+    throw ContractError("{}: has no backward that undoes it", operation.name);
   operations_.push_back(std::move(operation));
 }
 

@@ -119,7 +119,7 @@ class Tape {
     std::vector<RecordedProduct> backward_products = {};
     std::string detail = {};  // sizes that tell operations of one name apart
     bool is_learned = true;   // otherwise nothing wants a gradient of it, and it has no backward
-    // Backward leaves what forward overwrote as it was: operations of earlier parts find there what they found.
+    // Backward restores what forward overwrote: operations of earlier parts find there what they found.
     bool is_undone = false;
   };
 

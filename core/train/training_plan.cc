@@ -214,7 +214,7 @@ std::string remedy_for_memory(const Config& config) {
   if (training.batch_size > 1) lower = fmt::format("training.batch_size ({}), {}", training.batch_size, lower);
   if (training.batch_size > training.batch_chunk)
     lower += fmt::format(", or raise training.batch_chunk ({})", training.batch_chunk);
-  if (training.recompute != Recompute::kBlock && !requirements_of(config.model.block).no_recompute)
+  if (training.recompute != Recompute::kBlock && allows_recompute(config.model))
     lower += ", or set training.recompute to \"block\"";
   return "lower " + lower;
 }

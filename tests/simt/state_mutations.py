@@ -23,6 +23,7 @@ STATE_MUTATIONS = [
     kernel("blend", "overwriting for adding", "args.dlogits[head] += sigmoid", "args.dlogits[head] = sigmoid", BLEND),
     kernel("blend", "a part's sum of one thread alone", "sum = simt::reduce_block(sum, 0.0F, simt::Sum());", "", BLEND),
     kernel("convert", "overwriting for adding", "args.accumulate ? y[k] + converted : converted", "converted", CONVERT),
+    kernel("convert", "without the factor", "args.factor * x[k]", "x[k]", CONVERT),
     kernel("convert", "four at a time where fewer are left", "simt::is_vectorisable(DType::kFloat32, args.x.elements(), {args.x, args.y})", "true", CONVERT),
     kernel("element_gate", "gates the other way round", "at.other[k] + sigmoid(at.z[k])", "at.other[k] + sigmoid(-at.z[k])", ELEMENT_GATE),
     kernel("element_gate", "biases that no factor scales", "in.bias_factor * in.bias[column + k]", "in.bias[column + k]", ELEMENT_GATE),

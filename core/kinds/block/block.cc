@@ -35,6 +35,7 @@ LayerOutputs Block::outputs(const Residual& residual, const Value& x, const Mixe
 }
 
 Value sum_of(Tape& tape, const Residual& residual) {
+  if (residual.beside.data.exists()) throw ContractError("two streams, where one residual is read");
   return residual.branch.data.exists() ? add(tape, residual) : residual.sum;
 }
 

@@ -50,7 +50,7 @@ class Block {
   LayerParts parts_;
 };
 
-// The residual [B, T, D] with its branch, if it has one, added.
+// The residual [B, T, D] with its branch, if it has one, added. Throws ContractError for two streams.
 Value sum_of(Tape& tape, const Residual& residual);
 
 // The output of the last layer, [B, T, D]: the sum of the residual and its last branch, or of two streams, behind the

@@ -162,7 +162,7 @@ TEST(Combinations, ReversibleLayersHaveNothingToSpare) {
   for (const std::string parts : {"attention", "block"})
     EXPECT_EQ(error_with({reversible, "training.recompute=" + parts}),
               "c: training.recompute: expected \"none\" with model.block.kind = \"reversible\", found \"" + parts +
-                  "\"; reversible layers keep no activations to spare");
+                  "\"; reversible layers compute their branches again as it is");
   EXPECT_EQ(error_with({reversible, "model.block.pre_lnorm=true"}),
             "c: model.block.pre_lnorm: expected false with model.block.kind = \"reversible\" (read by "
             "\"transformer\"), found true");

@@ -95,6 +95,10 @@ inline std::vector<ModelVariant> reversible_variants() {
     m.memory = {.kind = MemoryKind::kEncoder, .encoder_layers = 2};
     m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
   });
+  add("reversible_infini_rope", [](ModelConfig& m) {
+    m.memory.kind = MemoryKind::kInfini;
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+  });
   add("reversible_block_recurrent", [](ModelConfig& m) {
     m.memory.kind = MemoryKind::kBlockRecurrent;
     m.memory.states = 3;

@@ -61,9 +61,7 @@ void expect_the_same_steps(ModelConfig config, int64_t segments, const Compute& 
 // Reversible layers have nothing to spare.
 std::vector<ModelVariant> variants_that_recompute() {
   std::vector<ModelVariant> variants = model_variants();
-  std::erase_if(variants, [](const ModelVariant& variant) {
-    return requirements_of(variant.config().block).no_recompute.has_value();
-  });
+  std::erase_if(variants, [](const ModelVariant& variant) { return !allows_recompute(variant.config()); });
   return variants;
 }
 

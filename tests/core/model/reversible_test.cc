@@ -11,6 +11,7 @@
 #include "core/tape/operations.h"
 #include "kernels/convert.h"
 #include "tests/core/model/model_problem.h"
+#include "tests/kernels/bfloat16.h"
 
 namespace segue {
 namespace {
@@ -79,6 +80,7 @@ TEST(Reversible, BackwardFindsTheStreamsAsTheyWere) {
   OwnedTensor gradient(DType::kFloat32, {kWidth, kWidth});
   for (const DType activations : {DType::kFloat32, DType::kBFloat16}) {
     SCOPED_TRACE(name_of(activations));
+    if (!kernels::has_products_of(activations)) continue;
     Arena arena;
     Tape tape(arena, Tape::Mode::kTraining, activations);
     const Parameter weight{.value = value.view(),
@@ -105,8 +107,10 @@ TEST(Reversible, BackwardFindsTheStreamsAsTheyWere) {
     kernels::Queue queue(1);
     tape.forward(queue);
     tape.backward(queue);
-    EXPECT_LT(of_a.drift(), 1e-5);
-    EXPECT_LT(of_b.drift(), 1e-5);
+    // A branch of rounded inputs moves by their rounding where a stream comes back on the other side of a half.
+    const double bound = activations == DType::kFloat32 ? 1e-5 : 1e-2;
+    EXPECT_LT(of_a.drift(), bound);
+    EXPECT_LT(of_b.drift(), bound);
     EXPECT_EQ(of_last.drift(), 0.0);
     EXPECT_GT(of_last.distance_from(of_b), 1.0);
   }

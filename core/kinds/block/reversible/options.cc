@@ -1,7 +1,7 @@
 // Reversible layers: no key of their own.
 #include "core/config/block_row.h"
 #include "core/config/depth_kind.h"
-#include "core/config/memory_kind.h"
+#include "core/config/memory_row.h"
 
 namespace segue {
 
@@ -10,7 +10,7 @@ namespace {
 // What is added to one residual has no place beside two streams.
 void check_additions(const ModelConfig& model, std::string_view source) {
   constexpr std::string_view kReversible = R"(model.block.kind = "reversible")";
-  if (model.memory.kind == MemoryKind::kAssociative)
+  if (row_of(model.memory.kind).adds_to_residual)
     throw_conflict(
         {.key = "model.memory.kind",
          .expected = "another kind",
@@ -33,8 +33,9 @@ extern const BlockRow kReversibleBlockRow;
 constexpr BlockRow kReversibleBlockRow{
     .needs =
         [](const BlockConfig& /*block*/) {
-          return KindRequirements{.no_recompute = Reason{.because = "reversible layers keep no activations to spare"},
-                                  .check_keys = check_additions};
+          return KindRequirements{
+              .no_recompute = Reason{.because = "reversible layers compute their branches again as it is"},
+              .check_keys = check_additions};
         },
     .normalises_first = [](const BlockConfig& /*block*/) { return true; }};
 

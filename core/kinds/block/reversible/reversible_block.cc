@@ -41,7 +41,8 @@ class ReversibleBlock : public Block {
   // Both begin as what enters the first layer.
   static Streams streams_of(Tape& tape, const Residual& input) {
     if (input.beside.data.exists()) return {.a = input.beside, .b = input.sum};
-    return {.a = reversible_stream(tape, input.sum), .b = reversible_stream(tape, input.sum)};
+    const Value x = sum_of(tape, input);
+    return {.a = reversible_stream(tape, x), .b = reversible_stream(tape, x)};
   }
 
   static Value normalised(Tape& tape, const Value& stream, const LayerNormParameters& norm) {

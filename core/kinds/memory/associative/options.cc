@@ -71,6 +71,7 @@ constexpr MemoryRow kAssociativeRow{
     .carried = carried_associations,
     .take_over = [](const MemoryConfig& memory, ModelUse& use) { use.memory_tokens = memory.tokens; },
     .without_limit = [](const MemoryConfig& memory) { return said_kind(memory); },
-    .learns_from_later_segments = true};
+    .learns_from_later_segments = true,
+    .adds_to_residual = true};
 
 }  // namespace segue
