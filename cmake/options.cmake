@@ -64,7 +64,7 @@ function(segue_test name label)
     target_precompile_headers(${name} REUSE_FROM segue_common_headers)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 1800)  # four times what the longest takes beside others
   if(SEGUE_LEAVES_OUT AND label STREQUAL "unit")
     segue_leave_out(${name} ${name})
   endif()
