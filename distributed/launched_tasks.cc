@@ -6,7 +6,6 @@
 
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -17,9 +16,6 @@
 namespace segue {
 
 namespace {
-
-// A launcher may end all that it has started when the first process fails, within a second or two.
-constexpr std::chrono::seconds kFirstSpeaks(5);
 
 struct Variables {
   std::string_view launcher;

@@ -1,6 +1,7 @@
 // Reads from the environment how many processes the launcher started beside this one. So it is known without MPI.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,6 +9,9 @@
 #include <string_view>
 
 namespace segue {
+
+// An error that all ranks meet is said by the first. A launcher, or MPI, ends the others within a second or two.
+inline constexpr std::chrono::seconds kFirstSpeaks(5);
 
 struct LaunchedTasks {
   int64_t count = 1;

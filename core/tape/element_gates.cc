@@ -26,24 +26,6 @@ kernels::ElementGateGradient gradient_at(const Tape& tape, const GradientUse& us
   return {.to = rows_of(tape.write(use)), .accumulate = tape.accumulates(use)};
 }
 
-// Of dtypes that differ.
-Value converted(Tape& tape, const char* name, const Value& x, const Value& y, const GradientUse& dx, bool is_learned) {
-  tape.record({
-      .name = name,
-      .forward_slots = {x.data, y.data},
-      .forward = [=,
-                  &tape](Queue& queue) { kernels::convert(queue, {.x = tape.read(x.data), .y = tape.write(y.data)}); },
-      .backward_slots = {y.gradient, dx.slot},
-      .backward =
-          [=, &tape](Queue& queue) {
-            kernels::convert(queue,
-                             {.x = tape.read(y.gradient), .y = tape.write(dx), .accumulate = tape.accumulates(dx)});
-          },
-      .is_learned = is_learned,
-  });
-  return y;
-}
-
 }  // namespace
 
 Value element_gate(Tape& tape, const ElementGate& gate) {
@@ -78,20 +60,33 @@ Value element_gate(Tape& tape, const ElementGate& gate) {
   return y;
 }
 
-Value to_activations(Tape& tape, const Value& x) {
-  if (tape.activations() == DType::kFloat32) return x;
+Value copied_as(Tape& tape, const Value& x, DType dtype) {
+  const Shape shape = tape.shape(x.data);
   const bool is_learned = x.gradient.exists();
-  const Value y = tape.new_value(tape.shape(x.data), is_learned);
-  return converted(tape, "to_activations", x, y, tape.use_gradient(x), is_learned);
+  const Value y{.data = tape.new_slot(shape, dtype), .gradient = is_learned ? tape.new_slot(shape, dtype) : Slot{}};
+  const GradientUse dx = tape.use_gradient(x);
+  tape.record({
+      .name = "copy",
+      .forward_slots = {x.data, y.data},
+      .forward = [=,
+                  &tape](Queue& queue) { kernels::convert(queue, {.x = tape.read(x.data), .y = tape.write(y.data)}); },
+      .backward_slots = {y.gradient, dx.slot},
+      .backward =
+          [=, &tape](Queue& queue) {
+            kernels::convert(queue,
+                             {.x = tape.read(y.gradient), .y = tape.write(dx), .accumulate = tape.accumulates(dx)});
+          },
+      .is_learned = is_learned,
+  });
+  return y;
+}
+
+Value to_activations(Tape& tape, const Value& x) {
+  return tape.activations() == DType::kFloat32 ? x : copied_as(tape, x, tape.activations());
 }
 
 Value to_floats(Tape& tape, const Value& x) {
-  if (tape.activations() == DType::kFloat32) return x;
-  const Shape shape = tape.shape(x.data);
-  const bool is_learned = x.gradient.exists();
-  const Value y{.data = tape.new_slot(shape),
-                .gradient = tape.training() && is_learned ? tape.new_slot(shape) : Slot{}};
-  return converted(tape, "to_floats", x, y, tape.use_gradient(x), is_learned);
+  return tape.activations() == DType::kFloat32 ? x : copied_as(tape, x, DType::kFloat32);
 }
 
 }  // namespace segue

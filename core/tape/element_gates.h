@@ -20,6 +20,9 @@ struct ElementGate {
 };
 Value element_gate(Tape& tape, const ElementGate& gate);
 
+// The same numbers in a value of its own, of float32 or bfloat16.
+Value copied_as(Tape& tape, const Value& x, DType dtype);
+
 // Between activations and float32, in which layers carry values from segment to segment: x itself where activations
 // are float32.
 Value to_activations(Tape& tape, const Value& x);

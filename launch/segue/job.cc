@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <sched.h>
 
-#include <chrono>
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -15,13 +14,11 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "distributed/collectives_choice.h"
+#include "distributed/launched_tasks.h"
 
 namespace segue {
 
 namespace {
-
-// An error that all ranks meet is reported by the first of them. MPI takes a second or two to end the others.
-constexpr std::chrono::seconds kFirstSpeaks(5);
 
 // Does not return when there are other ranks.
 void end_job(Job& job, const char* message, ExitCode code) {
