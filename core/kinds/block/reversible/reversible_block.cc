@@ -18,14 +18,15 @@ class ReversibleBlock : public Block {
   // a <- a + attention(LN(b), LN(memory)); b <- b + feed_forward(LN(a)). Memory keeps b as it came.
   LayerOutputs apply(Tape& tape, Parameters& parameters, const Residual& input,
                      const LayerInputs& inputs) const override {
-    const auto [a, b] = streams_of(tape, input);
-    const Value x = copy_of_stream(tape, b);
+    const Streams before = streams_of(tape, input);
+    const Value x = copy_of_stream(tape, before.b);
     Mixer::Mixed mixed;
-    const Value a_after = added(tape, a, [&] {
-      mixed = parts().mix(tape, parameters, normalised(tape, b, parts().attention_norm(parameters)), inputs);
+    const Value a_after = added(tape, before.a, [&] {
+      const Value read = normalised(tape, before.b, parts().attention_norm(parameters));
+      mixed = parts().mix(tape, parameters, read, inputs);
       return parts().after_attention({}, mixed.output, inputs.segment);
     });
-    const Value b_after = added(tape, b, [&] {
+    const Value b_after = added(tape, before.b, [&] {
       const Value read = normalised(tape, a_after, parts().feed_forward_norm(parameters));
       return parts().after_feed_forward({}, parts().feed_forward(tape, parameters, read, inputs.segment),
                                         inputs.segment);
