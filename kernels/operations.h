@@ -22,6 +22,7 @@
 #include "kernels/feed_forward.h"
 #include "kernels/gate.h"
 #include "kernels/gradient_clip.h"
+#include "kernels/halting.h"
 #include "kernels/head_norm.h"
 #include "kernels/lamb.h"
 #include "kernels/lamb_scalars.h"
@@ -70,6 +71,10 @@
   OPERATION(gate_backward, GateBackward)                            \
   OPERATION(gate_forward, GateForward)                              \
   OPERATION(gradient_norm, GradientNorm)                            \
+  OPERATION(halted_rows_backward, HaltedRowsBackward)               \
+  OPERATION(halted_rows_forward, HaltedRowsForward)                 \
+  OPERATION(halting_backward, HaltingBackward)                      \
+  OPERATION(halting_forward, HaltingForward)                        \
   OPERATION(head_norm_backward, HeadNormBackward)                   \
   OPERATION(head_norm_forward, HeadNormForward)                     \
   OPERATION(lamb_moments, ScaledLambMoments)                        \

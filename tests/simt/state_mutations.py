@@ -1,5 +1,5 @@
-"""What mutation_check.py breaks of states: scans, reads, turns, gates, blends, convolutions, features, averages, and what is
-done to heads."""
+"""What mutation_check.py breaks of states: scans, reads, turns, gates, blends, convolutions, features, averages, halting, and
+what is done to heads."""
 
 from mutation import header, kernel
 
@@ -7,6 +7,7 @@ BLEND = "BlendTest.*"
 CONVERT = "ConvertTest.*"
 ELEMENT_GATE = "ElementGateTest.*"
 GATE = "GateTest.*"
+HALTING = "HaltingTest.*"
 HEAD_NORM = "HeadNormTest.*"
 SHORT_CONVOLUTION = "ShortConvolution*"
 STATE_READ = "StateRead.*"
@@ -38,6 +39,15 @@ STATE_MUTATIONS = [
     kernel("gate", "a rate's gradient as if the gate were the decay", "rate_slope *= -kept;", "", GATE),
     kernel("gate", "rates without a limit", "expf(rate > kLargestRate ? kLargestRate : rate)", "expf(rate)", GATE),
     kernel("gate", "the gradient of a share as if it were a decay's", "value * sigmoid(-shifted)", "value", GATE),
+    kernel("halting", "no remainder where the pass is the last", "(in.is_last || total + share > 1.0F - in.epsilon)", "total + share > 1.0F - in.epsilon", HALTING),
+    kernel("halting", "halting at 1", "total + share > 1.0F - in.epsilon", "total + share > 1.0F", HALTING),
+    kernel("halting", "a remainder that costs nothing", "-(args.dweights[row] + args.ponder)", "-args.dweights[row]", HALTING),
+    kernel("halting", "no gradient through later passes", "(args.dweights[row] + dnew_total)", "args.dweights[row]", HALTING),
+    kernel("halting", "passes of tokens that have halted", "(token.has_halted ? 0.0F : 1.0F)", "1.0F", HALTING),
+    kernel("halting", "rows of halted tokens that change", "is_done ? args.before[at] : args.x[at]", "args.x[at]", HALTING),
+    kernel("halting", "a gradient that halted tokens keep to themselves", "is_done ? dy : 0.0F", "0.0F", HALTING),
+    kernel("halting", "overwriting for adding", "accumulate ? simt::as_float(*to) + value : value", "value", HALTING),
+    kernel("halting", "a bias' gradient of one thread alone", "dbias = simt::reduce_block(dbias, 0.0F, simt::Sum());", "", HALTING),
     kernel("head_norm", "the length of one lane's columns", "simt::reduce_warp(squares, simt::Sum())", "squares", HEAD_NORM),
     kernel("head_norm", "no gradient through the norm", "e - F::of(x[i][k]) * gathered", "e", HEAD_NORM),
     kernel("head_norm", "a gate's gradient without the gain", "* scale * in.gain_at(column + k) * Silu::slope", "* scale * Silu::slope", HEAD_NORM),
