@@ -5,12 +5,13 @@
 
 namespace segue {
 
-enum class DepthKind : uint8_t { kFixed, kShared };
+enum class DepthKind : uint8_t { kFixed, kShared, kHalting };
 inline const auto& table_of(DepthKind) {
   using enum DepthKind;
-  static constexpr ChoiceTable<DepthKind, 2> kTable(
+  static constexpr ChoiceTable<DepthKind, 3> kTable(
       {{kFixed, "fixed", "model.n_layer layers, each with its own weights"},
-       {kShared, "shared", "model.n_layer passes through one layer, all with the same weights"}});
+       {kShared, "shared", "model.n_layer passes through one layer, all with the same weights"},
+       {kHalting, "halting", "the same, model.n_layer passes at most: each token halts when it has passed enough"}});
   return kTable;
 }
 

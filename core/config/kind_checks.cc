@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "core/config/bounds.h"
+#include "core/config/depth_kind.h"
 #include "core/config/layers.h"
 #include "core/config/position_kind.h"
 
@@ -137,7 +138,7 @@ void check_shared_layers(const ModelConfig& model, std::string_view source) {
   throw_conflict({.key = "model.layers",
                   .expected = "[]",
                   .reason = {.because = "all layers are the same one"},
-                  .with = R"(model.depth.kind = "shared")",
+                  .with = fmt::format("model.depth.kind = {}", in_quotes(name_of_choice(model.depth.kind))),
                   .found = fmt::format("{} of them", model.layers.size())},
                  source);
 }

@@ -25,9 +25,17 @@ KindRequirements requirements_of(const BlockConfig& block) { return row_of(block
 KindRequirements requirements_of(const DepthConfig& depth) {
   if (depth.kind == DepthKind::kFixed) return {};
   using enum VisibilityKind;
-  return {.visibility = {.choices = Kinds(kCausal, kFull, kWindow, kSparse),
-                         .reason = {.because = "spans are learned for each layer"}},
-          .check_keys = check_shared_layers};
+  KindRequirements needs{.visibility = {.choices = Kinds(kCausal, kFull, kWindow, kSparse),
+                                        .reason = {.because = "spans are learned for each layer"}},
+                         .check_keys = check_shared_layers};
+  if (depth.kind == DepthKind::kHalting) {
+    const Reason of_text{.because = "the tokens of the text alone halt"};
+    needs.memory = {.choices = Kinds(MemoryKind::kHiddenStates, MemoryKind::kKeysValues, MemoryKind::kCompressed,
+                                     MemoryKind::kInfini, MemoryKind::kBlockRecurrent),
+                    .reason = of_text};
+    needs.no_global_stream = of_text;
+  }
+  return needs;
 }
 
 KindRequirements requirements_of(ScoreKind score) {

@@ -130,7 +130,7 @@ const ScoreConfig& score_of_layer(const ModelConfig& model, int64_t layer) {
 }
 
 int64_t weights_of_layer(const ModelConfig& model, int64_t layer) {
-  return model.depth.kind == DepthKind::kShared ? 0 : layer;
+  return model.depth.kind == DepthKind::kFixed ? layer : 0;
 }
 
 std::string prefix_of_layer(const ModelConfig& model, int64_t layer) {

@@ -321,7 +321,22 @@ void DepthConfig::describe(JsonFields& fields) {
   fields.kind(kind, {.meaning = "how many layers a token passes, and whether they share their weights"});
   fields.optional("step_codes", step_codes,
                   {.meaning = "a learned vector for each pass, which is added to what the shared layer reads",
-                   .kinds = Kinds(DepthKind::kShared)});
+                   .kinds = Kinds(DepthKind::kShared, DepthKind::kHalting)});
+  const Kinds halting(DepthKind::kHalting);
+  fields.optional("halting_epsilon", halting_epsilon,
+                  {.meaning = "a token halts when its passes weigh more than 1 less this",
+                   .above = 0,
+                   .below = 1,
+                   .kinds = halting});
+  fields.optional(
+      "halting_bias", halting_bias,
+      {.meaning = "what the bias of halting starts from: the larger, the fewer passes at first", .kinds = halting});
+  fields.optional(
+      "ponder_weight", ponder_weight,
+      {.meaning = "weight of the ponder cost in the loss: of a token's number of passes and the weight of its "
+                  "last, a mean over tokens",
+       .minimum = 0,
+       .kinds = halting});
 }
 
 void BlockConfig::describe(JsonFields& fields) {

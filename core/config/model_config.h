@@ -138,6 +138,9 @@ struct GlobalStreamConfig {
 struct DepthConfig {
   DepthKind kind = {};
   bool step_codes = true;  // of shared layers
+  double halting_epsilon = 0.01;
+  double halting_bias = 1.0;
+  double ponder_weight = 0.01;
   void describe(JsonFields& fields);
 };
 

@@ -116,6 +116,7 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
                      .margin = read(segment.margin),
                      .reconstruction = read(segment.reconstruction)};
   for (const Slot slot : segment.attention) losses.attention.push_back(segment.tape.read(slot));
+  for (const Slot slot : segment.passes) losses.passes.push_back(segment.tape.read(slot));
   return losses;
 }
 

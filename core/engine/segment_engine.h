@@ -25,6 +25,7 @@ struct TokenLosses {
                            // not asked for, or of heads that cannot tell
   ConstTensorView reconstruction = {};          // [B]: of every stream, see SegmentTape; none where there is none
   std::vector<ConstTensorView> attention = {};  // per layer, where it is wanted and there is a memory: see SegmentTape
+  std::vector<ConstTensorView> passes = {};     // of a model whose tokens halt, part by part [B, T]: see SegmentTape
 };
 
 // The same on the CPU.

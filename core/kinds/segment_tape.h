@@ -77,8 +77,9 @@ struct SegmentTape {
   std::vector<CarriedSlots> carried;
   std::unique_ptr<MemorySlots> of_memory;  // what the kind of memory binds and keeps besides; none of most kinds
   Slot reconstruction;  // [B], kept: the loss by which a memory learns to reconstruct, unweighted; none unless it does
-  Slot nll;             // [B*S], kept; 0 of tokens not scored
-  Slot margin;          // [B*S], kept: see TokenLoss
+  std::vector<Slot> passes;  // per segment of a step [B, T] float32, kept: how many each token took, where they differ
+  Slot nll;                  // [B*S], kept; 0 of tokens not scored
+  Slot margin;               // [B*S], kept: see TokenLoss
   std::vector<Slot> attention;  // per layer [B, N, M] float32, kept, where it is wanted: what rows of memory received
   std::vector<Slot> logits;     // kept, of the next token alone: per cluster of the vocabulary [B, columns]
 };

@@ -132,15 +132,19 @@ StreamRows Transformer::record_segment(Step& step, SegmentOfStep segment) const 
   }
   std::erase_if(rows, [](const StreamRows& part) { return part.count == 0; });
   Residual residual{.sum = join_rows(tape, std::move(rows)), .branch = {}, .site = {}};
-  for (int64_t layer = 0; layer < config_.n_layer; ++layer) residual = record_layer(step, segment, layer, residual);
-  const Value last = output_of_layers(tape, step.parameters, residual, config_.block, kFinalNorm);
+  Depth::Passes passes(depth_, tape, step.parameters, step.shape.tgt_len);
+  for (int64_t layer = 0; layer < config_.n_layer; ++layer)
+    residual = record_layer(step, segment, passes, layer, residual);
+  if (passes.taken().exists()) step.segment.passes.push_back(passes.taken());
+  const Value last = output_of_layers(tape, step.parameters, passes.output(residual), config_.block, kFinalNorm);
   step.stations->close(segment, last);
   return {last, segment.first_own(), segment.count};
 }
 
-Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const {
+Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, Depth::Passes& passes, int64_t layer,
+                                   Residual residual) const {
   const auto l = static_cast<size_t>(layer);
-  residual = depth_.entered(step.tape(), step.parameters, layer, residual);
+  residual = passes.entered(layer, residual);
   step.stations->before_layer(layer, residual);
   LayerOutputs outputs = record_block(step, segment, layer, residual);
   if (!outputs.states.empty()) {
@@ -150,7 +154,7 @@ Residual Transformer::record_layer(Step& step, const SegmentOfStep& segment, int
   if (!keeps_state(config_, layer))
     step.fresh[l].push_back({without_gradient(outputs.fresh), segment.global, segment.rows() - segment.global});
   step.stations->after_layer(segment, layer, *layers_[l], outputs);
-  return outputs.residual;
+  return passes.left(layer, outputs.residual);
 }
 
 LayerOutputs Transformer::record_block(Step& step, const SegmentOfStep& segment, int64_t layer,

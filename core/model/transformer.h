@@ -69,7 +69,8 @@ class Transformer {
   Value record_entry(Step& step) const;
   void bind_memory(Step& step) const;
   StreamRows record_segment(Step& step, SegmentOfStep segment) const;
-  Residual record_layer(Step& step, const SegmentOfStep& segment, int64_t layer, Residual residual) const;
+  Residual record_layer(Step& step, const SegmentOfStep& segment, Depth::Passes& passes, int64_t layer,
+                        Residual residual) const;
   LayerOutputs record_block(Step& step, const SegmentOfStep& segment, int64_t layer, const Residual& residual) const;
   LayerMemory memory_of(const Step& step, int64_t layer) const;
   void keep_carried(Step& step) const;

@@ -65,6 +65,7 @@ void MetricsLog::write(const StepMetrics& metrics) {
   add_loss(line, metrics.loss, metrics.units);
   if (metrics.accuracy) line["accuracy"] = *metrics.accuracy;
   if (metrics.reconstruction) line["reconstruction_loss"] = *metrics.reconstruction;
+  if (metrics.passes) line["mean_passes"] = *metrics.passes;
   line.update({{"gradient_norm", metrics.gradient_norm},
                {"learning_rate", metrics.learning_rate},
                {"tokens", metrics.tokens},
@@ -95,6 +96,10 @@ std::string reconstruction_text(const std::optional<double>& loss) {
   return loss ? fmt::format("  reconstruction {:.4f}", *loss) : "";
 }
 
+std::string passes_text(const std::optional<double>& passes) {
+  return passes ? fmt::format("  passes {:.2f}", *passes) : "";
+}
+
 std::string flops_text(const StepMetrics& metrics) {
   const bool is_tera = metrics.flops_per_second >= 1e12;
   const std::string share = metrics.mfu ? fmt::format(" ({:.0f}% of peak)", 100.0 * *metrics.mfu) : "";
@@ -105,10 +110,10 @@ std::string flops_text(const StepMetrics& metrics) {
 }  // namespace
 
 std::string console_line(const StepMetrics& metrics, int64_t max_step, const std::string& eta) {
-  return fmt::format("step {}/{}  loss {:.4f}  {}{}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}", metrics.step,
-                     max_step, metrics.loss.per_token, describe_bits(metrics.loss, metrics.units),
+  return fmt::format("step {}/{}  loss {:.4f}  {}{}{}{}  lr {:.2e}  |g| {:.3f}  {} tokens/s  {}{}  ETA {}",
+                     metrics.step, max_step, metrics.loss.per_token, describe_bits(metrics.loss, metrics.units),
                      describe_accuracy(metrics.accuracy), reconstruction_text(metrics.reconstruction),
-                     metrics.learning_rate, metrics.gradient_norm,
+                     passes_text(metrics.passes), metrics.learning_rate, metrics.gradient_norm,
                      human_count(static_cast<int64_t>(metrics.tokens_per_second)), flops_text(metrics),
                      exchange_text(metrics.exchange), eta);
 }

@@ -33,6 +33,7 @@ struct StepMetrics {
   double seconds = 0.0;                        // of training so far, all sessions of the run together
   std::optional<LearnedSpans> spans = {};      // of a model that learns them
   std::optional<double> reconstruction = {};   // mean over the interval's steps, where a memory learns to compress
+  std::optional<double> passes = {};           // mean over the interval's tokens, of a model whose tokens halt
   std::optional<ExchangeTimes> exchange = {};  // of a step, on the first rank of several: the mean, on a GPU the last
 };
 
@@ -53,8 +54,8 @@ class MetricsLog {
   std::ofstream file_;
 };
 
-// "step 1200/4000  loss 1.23  1.77 bits/byte  reconstruction 0.0412  lr 2.5e-04  |g| 0.31  9,876 tokens/s  151.3
-// GFLOP/s (71% of peak) ETA 3 min 20 s", in one line; `eta` as time_left.h tells it
+// "step 1200/4000  loss 1.23  1.77 bits/byte  reconstruction 0.0412  passes 2.31  lr 2.5e-04  |g| 0.31  9,876 tokens/s
+// 151.3 GFLOP/s (71% of peak) ETA 3 min 20 s", in one line; `eta` as time_left.h tells it
 std::string console_line(const StepMetrics& metrics, int64_t max_step, const std::string& eta);
 
 }  // namespace segue

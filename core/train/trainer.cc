@@ -9,6 +9,7 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "core/config/depth_kind.h"
 #include "core/config/memory_row.h"
 #include "core/evaluation/loss_units.h"
 #include "core/model/reach.h"
@@ -69,9 +70,12 @@ Trainer::Trainer(const Config& config, const Dataset& dataset, const RunDirector
                  .masking = training_masking(model_, static_cast<uint64_t>(config.seed))}),
       lengths_(last_lengths(config)),
       scored_targets_(config.training, streams_.count),
-      reports_(streams_.count * last_lengths(config).tokens(), queue.device().is_cuda() ? kMostUnreadSteps : 1,
-               queue.device(), segments_.scores_some(),
-               row_of(config.model.memory.kind).has_own_loss(config.model.memory) ? streams_.count : 0),
+      reports_({.tokens = streams_.count * last_lengths(config).tokens(),
+                .capacity = queue.device().is_cuda() ? kMostUnreadSteps : 1,
+                .counts_hits = segments_.scores_some(),
+                .counts_passes = config.model.depth.kind == DepthKind::kHalting,
+                .streams = row_of(config.model.memory.kind).has_own_loss(config.model.memory) ? streams_.count : 0},
+               queue.device()),
       high_loss_warning_(dataset.vocabulary()),
       peak_(job, [this] { return measure_peak_rate(queue_, parameters_.compute().activations); }) {
   state_.dataset = dataset.identity(config.data.train_split);
@@ -271,6 +275,8 @@ int64_t Trainer::forward_backward(const Segment& segment) {
         engine_.queue(inputs, *group.memory, is_last && exchange_ ? exchange_->progress() : nullptr);
     reports_.add_losses(queue_, losses.nll, losses.margin);
     if (!losses.reconstruction.empty()) reports_.add_reconstruction(queue_, losses.reconstruction);
+    for (const ConstTensorView& passes : losses.passes)
+      reports_.add_passes(queue_, passes.reshaped({passes.elements()}));
     tells_hits_ = !losses.margin.empty();
   }
   if (exchange_) exchange_->finish();
@@ -280,8 +286,9 @@ int64_t Trainer::forward_backward(const Segment& segment) {
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
   for (const StepReport& report : reports_.read(queue_)) {
-    std::array<double, 4> sums{report.nll, static_cast<double>(report.hits), report.reconstruction,
-                               static_cast<double>(report.bytes)};
+    std::array<double, 6> sums{
+        report.nll,    static_cast<double>(report.hits),   report.reconstruction, static_cast<double>(report.bytes),
+        report.passes, static_cast<double>(report.halting)};
     job_.sum(sums);
     const double loss = sums[0] / static_cast<double>(report.scored);
     for (const auto& [what, value] : {std::pair("loss", loss), std::pair("gradient norm", report.gradient_norm)}) {
@@ -298,6 +305,8 @@ void Trainer::settle() {
     if (tells_hits_) interval_.hits = interval_.hits.value_or(0) + std::llround(sums[1]);
     interval_.scored += report.scored;
     interval_.reconstruction += sums[2] / static_cast<double>(config_.training.batch_size);
+    interval_.passes += sums[4];
+    interval_.halting += sums[5];
     gradient_norm_ = report.gradient_norm;
   }
   const double seconds = seconds_since(start);
@@ -329,6 +338,8 @@ StepMetrics Trainer::interval_metrics() const {
   std::optional<double> reconstruction;
   if (row_of(config_.model.memory.kind).has_own_loss(config_.model.memory))
     reconstruction = interval_.reconstruction / static_cast<double>(interval_.losses);
+  std::optional<double> passes;
+  if (interval_.halting > 0.0) passes = interval_.passes / interval_.halting;
   // Steps count alike, whatever they scored; per byte, tokens do.
   MeanLoss loss{.per_token = interval_.loss / static_cast<double>(interval_.losses)};
   if (interval_.bytes > 0) loss.per_byte = interval_.nll / static_cast<double>(interval_.bytes);
@@ -345,6 +356,7 @@ StepMetrics Trainer::interval_metrics() const {
           .seconds = state_.seconds,
           .spans = {},
           .reconstruction = reconstruction,
+          .passes = passes,
           .exchange = {}};
 }
 

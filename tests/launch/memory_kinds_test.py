@@ -18,7 +18,7 @@ KILLS = 3
 
 # What a checkpoint holds of these goes to other numbers of ranks; of the others, which differ in what they make of it,
 # it is the same.
-SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid", "gated", "reversible", "shared")
+SAVED_BY_RANKS = ("tokens", "associative", "infini", "recurrent", "compressed", "encoder", "hybrid", "gated", "reversible", "shared", "halting")
 
 # Layers of these attend to no rows.
 STATES = ("state", "retention", "hybrid")
@@ -98,6 +98,9 @@ KINDS = {
     "shared": ({"depth": {"kind": "shared"}, "mem_len": 7},
                {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
                {"depth": {"kind": "shared", "step_codes": False}, "mem_len": 7}),
+    "halting": ({"depth": {"kind": "halting", "halting_bias": 4.6}, "mem_len": 7},
+                {"tgt_len": 5, "stages": [{"until_step": 20, "tgt_len": 4, "mem_len": 0}]},
+                {"depth": {"kind": "shared"}, "mem_len": 7}),
     "highway": ({"block": {"kind": "gated", "gate": "highway", "gate_bias": 1.5, "final_norm": True}, "mem_len": 6,
                  "position": {"kind": "rope"}},
                 {"tgt_len": 5},
@@ -267,6 +270,17 @@ def reconstruction_losses(run):
     return [line["reconstruction_loss"] for line in lines if "evaluation" not in line]
 
 
+def test_passes_of_tokens_that_halt(job):
+    """The mean number of passes is that of all ranks."""
+    def mean_passes(run):
+        return [line["mean_passes"] for line in metrics(job.path(run)) if "evaluation" not in line]
+    whole = mean_passes("halting-whole")
+    check(len(whole) == STEPS and 1.0 <= min(whole) and max(whole) <= 2.0, f"halting: {whole} passes")
+    for run in ("halting-at-once", "halting-on3"):
+        found = mean_passes(run)
+        check(all(abs(a - b) < 0.05 for a, b in zip(found, whole, strict=True)), f"{run}: {found} passes, expected {whole}")
+
+
 def test_compression_alone(job):
     """What only it has: a loss of its own, counted once, and lengths that it cannot have."""
     for kind in ("compressed", "dilated"):
@@ -434,6 +448,7 @@ def main():
     test_memory_tokens_alone(job)
     test_beside_others(job)
     test_compression_alone(job)
+    test_passes_of_tokens_that_halt(job)
     test_encoder_alone(job)
     test_states_alone(job)
     test_associations_alone(job)

@@ -19,7 +19,8 @@ namespace segue::oracle {
 
 inline bool is_gated(const ModelConfig& model) { return model.block.kind == BlockKind::kGated; }
 inline bool is_reversible(const ModelConfig& model) { return model.block.kind == BlockKind::kReversible; }
-inline bool shares_weights(const ModelConfig& model) { return model.depth.kind == DepthKind::kShared; }
+inline bool shares_weights(const ModelConfig& model) { return model.depth.kind != DepthKind::kFixed; }
+inline bool halts(const ModelConfig& model) { return model.depth.kind == DepthKind::kHalting; }
 inline bool has_step_codes(const ModelConfig& model) { return shares_weights(model) && model.depth.step_codes; }
 inline bool normalises_first(const ModelConfig& model) {
   return is_gated(model) || is_reversible(model) || model.block.pre_lnorm;

@@ -18,6 +18,7 @@
 #include "core/tape/dropout_sites.h"
 #include "tests/oracle/associations.h"
 #include "tests/oracle/feed_forward.h"
+#include "tests/oracle/halting.h"
 #include "tests/oracle/infini_memory.h"
 #include "tests/oracle/kinds_of_memory.h"
 #include "tests/oracle/layer_norm.h"
@@ -89,6 +90,8 @@ class TransformerXl {
                                  // tokens [T]; of a layer with a state, that after the segment
     Rows written;                // [K, D]: memory tokens for the next segment; or the states of all layers
     std::vector<Rows> received;  // per layer [M]: the attention of rows of memory, where they are kept by it
+    Scalar ponder = 0.0;         // of tokens that halt: see Halting
+    std::vector<int64_t> taken;  // [T]: and their passes
   };
   // `sees` has an element per layer. Positions of absolute kinds begin anew every `tgt_len` tokens; 0: never.
   Segment segment(const std::vector<int32_t>& tokens, const std::vector<int32_t>& targets, const Memory& memory,
@@ -107,13 +110,16 @@ class TransformerXl {
     const bool encodes = encoder_layers(config_) > 0;
     const Rows made = encodes ? encoded(memory.front()) : Rows();
     Rows beside = x;  // the stream that attention adds to, of reversible layers
+    Halting<Scalar> halting(x.size() / config_.d_model, config_.depth.halting_epsilon, config_.n_layer);
     for (int64_t layer = 0; layer < config_.n_layer; ++layer) {
       const Associations<Scalar> associations(config_, weights_, prefix_of(layer) + ".associations.");
       Rows state;  // of this layer
       if (associates(config_)) state.resize(associations.elements());
       if (has_infini_memory(config_)) state.resize(InfiniMemory<Scalar>::elements(config_));
       if (is_recurrent_layer(layer)) state.resize(RecurrentCell<Scalar>::elements(config_));
+      const Rows before = x;
       if (has_step_codes(config_)) x = with_step_code(x, layer);
+      const Rows logits = halts(config_) ? halting_logits(x) : Rows();
       if (!state.empty() && !read.empty())
         std::copy_n(read.begin() + std::ssize(out.written), state.size(), state.begin());
       if (associates(config_)) x = sum_of(x, associations.read(x, state));
@@ -121,6 +127,7 @@ class TransformerXl {
       const Rows rows = encodes ? made : Rows(memory[layer].begin(), memory[layer].end());
       Rows* received = keeps_most_used(config_) ? &out.received.emplace_back() : nullptr;
       x = layer_output(layer, x, {rows, sees[layer], place.number, received, &state, &beside}, out.fresh.back());
+      if (halts(config_)) x = halting.after_pass(logits, before, std::move(x));
       if (associates(config_)) associations.write(Rows(x.end() - memory_elements, x.end()), state);
       out.written.insert(out.written.end(), state.begin(), state.end());
     }
@@ -132,6 +139,11 @@ class TransformerXl {
                     fresh.begin() + std::ssize(fresh) / tokens_and_global * config_.global_stream.tokens);
     }
     if (encodes) out.fresh = {Rows(tokens.begin(), tokens.end())};
+    if (halts(config_)) {
+      x = halting.output();
+      out.ponder = halting.ponder();
+      out.taken = halting.taken();
+    }
     if (is_reversible(config_)) x = sum_of(std::move(x), beside);
     if (config_.block.final_norm) x = normalised(x, "final_norm");
     if (read_tokens(config_) > 0) out.written.assign(x.end() - memory_elements, x.end());
@@ -293,6 +305,14 @@ class TransformerXl {
     const Rows& codes = weight("depth.step_codes");
     for (size_t e = 0; e < x.size(); ++e) x[e] += codes[pass * config_.d_model + e % config_.d_model];
     return x;
+  }
+
+  // [T, D] -> [T]
+  Rows halting_logits(const Rows& x) const {
+    const Rows& w = weight("depth.halting.w");
+    Rows logits(x.size() / config_.d_model, weight("depth.halting.bias").front());
+    for (size_t e = 0; e < x.size(); ++e) logits[e / config_.d_model] += w[e % config_.d_model] * x[e];
+    return logits;
   }
 
   int64_t heads_width() const { return config_.n_head * config_.d_head; }

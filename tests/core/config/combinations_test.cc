@@ -176,7 +176,8 @@ TEST(Combinations, SharedLayersAreAlike) {
   const std::string shared = "model.depth.kind=shared";
   EXPECT_EQ(error_with({shared, "model.depth.step_codes=false", "model.block.kind=reversible"}), "no error");
   EXPECT_EQ(error_with({"model.depth.step_codes=false"}),
-            "c: model.depth.step_codes: expected true with model.depth.kind = \"fixed\" (read by \"shared\"), found "
+            "c: model.depth.step_codes: expected true with model.depth.kind = \"fixed\" (read by \"shared\" and "
+            "\"halting\"), found "
             "false");
   EXPECT_EQ(error_with({shared, R"(model.layers=[{"only": [0], "position": {"kind": "rope"}}])"}),
             "c: model.layers: expected [] with model.depth.kind = \"shared\", found 1 of them; all layers are the same "
@@ -187,6 +188,20 @@ TEST(Combinations, SharedLayersAreAlike) {
   EXPECT_THAT(error_with({shared, "model.position.kind=none", "model.visibility.kind=adaptive",
                           "model.visibility.span=32", "model.visibility.ramp=8"}),
               HasSubstr("model.depth.kind = \"shared\", found \"adaptive\"; spans are learned for each layer"));
+}
+
+TEST(Combinations, TokensOfTheTextHalt) {
+  const std::string halting = "model.depth.kind=halting";
+  EXPECT_EQ(error_with({halting, "model.depth.halting_epsilon=0.1", "model.memory.kind=infini"}), "no error");
+  EXPECT_THAT(error_with({halting, "model.memory.kind=tokens"}), HasSubstr("the tokens of the text alone halt"));
+  EXPECT_THAT(error_with({halting, "model.objective.kind=masked", "model.visibility.kind=full",
+                          "model.position.kind=rope", "model.global_stream.tokens=2"}),
+              HasSubstr("model.global_stream.tokens: expected 0 with model.depth.kind = \"halting\""));
+  EXPECT_THAT(error_with({halting, "model.block.kind=reversible"}), HasSubstr("halting weighs one residual"));
+  EXPECT_THAT(error_with({"model.depth.kind=shared", "model.depth.ponder_weight=0.1"}),
+              HasSubstr("read by \"halting\""));
+  EXPECT_THAT(error_with({halting, R"(model.layers=[{"only": [0], "position": {"kind": "rope"}}])"}),
+              HasSubstr("expected [] with model.depth.kind = \"halting\""));
 }
 
 TEST(Combinations, UsesThatAModelDoesNotAllow) {

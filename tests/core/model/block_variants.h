@@ -157,4 +157,37 @@ inline std::vector<ModelVariant> shared_layer_variants() {
   return variants;
 }
 
+// The same layer passed until tokens halt, beside what else a layer may be of. Some halt in each pass.
+inline std::vector<ModelVariant> halting_variants() {
+  std::vector<ModelVariant> variants;
+  const auto add = [&variants](std::string name, std::function<void(ModelConfig&)> change) {
+    variants.push_back({"depth_halting_" + std::move(name), [change = std::move(change)](ModelConfig& m) {
+                          m.depth = {.kind = DepthKind::kHalting, .halting_epsilon = 0.3, .ponder_weight = 0.5};
+                          m.n_layer = 4;
+                          m.block.final_norm = m.block.pre_lnorm = true;
+                          change(m);
+                        }});
+  };
+  add("post_norm", [](ModelConfig& m) { m.block = {}; });
+  add("without_codes_rope_zeros", [](ModelConfig& m) {
+    m.depth.step_codes = false;
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+    m.memory.initial = InitialMemory::kZeros;
+  });
+  add("gated_keys_values", [](ModelConfig& m) {
+    m.block = {.kind = BlockKind::kGated, .final_norm = true};
+    m.memory.kind = MemoryKind::kKeysValues;
+  });
+  add("compressed_alibi", [](ModelConfig& m) {
+    m.memory = {.kind = MemoryKind::kCompressed, .compressed_len = 4, .compression_rate = 3};
+    m.mem_len = kLongestSegment;
+    m.position.kind = PositionKind::kAlibi;
+  });
+  add("infini", [](ModelConfig& m) {
+    m.memory.kind = MemoryKind::kInfini;
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+  });
+  return variants;
+}
+
 }  // namespace segue

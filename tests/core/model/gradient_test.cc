@@ -22,7 +22,7 @@ bool turns_heads(const ModelConfig& config) {
 
 ModelConfig tiny(const ModelVariant& variant) {
   ModelConfig config = variant.config();
-  config.n_layer = std::min<int64_t>(config.n_layer, 2);
+  if (!oracle::halts(config)) config.n_layer = std::min<int64_t>(config.n_layer, 2);
   // What gains learn is a number a head, and a tensor is compared by its largest: two may both be nearly 0.
   config.n_head = std::min<int64_t>(config.n_head, offered_by(config.position.kind).gains ? 4 : 2);
   if (!turns_heads(config)) config.d_head = std::min<int64_t>(config.d_head, 3);
@@ -73,18 +73,19 @@ class SegmentLoss {
     oracle::Memory memory;
   };
 
-  // With the loss of reconstruction of each stream, if there is one.
+  // With the loss of reconstruction of each stream, if there is one, and its ponder cost.
   std::complex<double> mean_loss_at(const std::string& name, const kernels::ComplexVector& values) {
-    std::complex<double> total = 0.0, reconstruction = 0.0;
+    std::complex<double> total = 0.0, reconstruction = 0.0, ponder = 0.0;
     for (OneStream& each : streams_) {
       each.oracle.weight(name) = values;
       const auto segment = each.oracle.segment(each.tokens.tokens, each.tokens.targets, each.memory, masks_);
       for (auto t = static_cast<size_t>(kTgtLen - scored_); t < segment.nll.size(); ++t)
         if (each.has_target[t]) total += segment.nll[t];
       reconstruction += oracle::reconstruction_loss(config_, each.oracle, segment, each.memory);
+      ponder += segment.ponder;
     }
     return total / static_cast<double>(std::ssize(streams_) * scored_) +
-           config_.memory.reconstruction_weight * reconstruction;
+           config_.memory.reconstruction_weight * reconstruction + config_.depth.ponder_weight * ponder;
   }
 
   ModelConfig config_;

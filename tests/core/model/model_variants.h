@@ -170,6 +170,7 @@ inline const std::vector<ModelVariant>& model_variants() {
     append(memory_variants());
     append(kind_variants("depth", &ModelConfig::depth));
     append(shared_layer_variants());
+    append(halting_variants());
     append(block_variants());
     append(reversible_variants());
     append(state_variants());

@@ -55,6 +55,14 @@ TEST(MetricsLog, SaysNothingOfAPeakThatIsNotKnown) {
   EXPECT_THAT(console_line(metrics_of(2.5e14, std::nullopt), 10, "3.0 s"), Not(HasSubstr("peak")));
 }
 
+TEST(MetricsLog, SaysHowManyPassesTokensTook) {
+  StepMetrics metrics = metrics_of(1.5e11, 0.72);
+  EXPECT_FALSE(written(metrics).contains("mean_passes"));
+  metrics.passes = 2.345;
+  EXPECT_EQ(written(metrics)["mean_passes"], 2.345);
+  EXPECT_THAT(console_line(metrics, 10, "3.0 s"), HasSubstr("  passes 2.35  lr"));
+}
+
 TEST(MetricsLog, SaysWhatSpansHeadsHaveLearned) {
   StepMetrics metrics = metrics_of(1.5e11, 0.72);
   EXPECT_FALSE(written(metrics).contains("spans"));

@@ -31,7 +31,7 @@ struct SmallRun {
         optimizer({.epsilon = 1e-5, .clip = 0.25}, problem.parameters, problem.queue),
         engine(problem.engine(Tape::Mode::kTraining)),
         groups(make_stream_groups(problem.model.config(), use_of(problem.model.config()), {0, kStreams}, 2, compute)),
-        reports(kStreams * kTgtLen, kMostSteps, compute.device) {}
+        reports({.tokens = kStreams * kTgtLen, .capacity = kMostSteps}, compute.device) {}
 
   void queue_step(int64_t step) {
     const OwnedTensor tokens = columns_of(problem.tokens, step * kTgtLen, kTgtLen);

@@ -18,6 +18,13 @@ void check_additions(const ModelConfig& model, std::string_view source) {
          .with = kReversible,
          .found = in_quotes(name_of_choice(model.memory.kind))},
         source);
+  if (model.depth.kind == DepthKind::kHalting)
+    throw_conflict({.key = "model.depth.kind",
+                    .expected = "another kind",
+                    .reason = {.because = "halting weighs one residual, and reversible layers have two streams"},
+                    .with = kReversible,
+                    .found = in_quotes(name_of_choice(model.depth.kind))},
+                   source);
   if (model.depth.kind == DepthKind::kShared && model.depth.step_codes)
     throw_conflict({.key = "model.depth.step_codes",
                     .expected = "false",
