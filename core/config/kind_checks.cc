@@ -143,6 +143,18 @@ void check_shared_layers(const ModelConfig& model, std::string_view source) {
                  source);
 }
 
+void check_halting(const ModelConfig& model, std::string_view source) {
+  check_shared_layers(model, source);
+  const ModelUse use = use_of(model);
+  if (use.memory_tokens + use.read_tokens == 0) return;
+  throw_conflict({.key = "model.memory.kind",
+                  .expected = "a kind without memory tokens",
+                  .reason = kTokensOfTheTextHalt,
+                  .with = R"(model.depth.kind = "halting")",
+                  .found = in_quotes(name_of_choice(model.memory.kind))},
+                 source);
+}
+
 void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source) {
   check_strength(model, layer, source);
   check_features(model, layer, source);

@@ -29,11 +29,8 @@ KindRequirements requirements_of(const DepthConfig& depth) {
                                         .reason = {.because = "spans are learned for each layer"}},
                          .check_keys = check_shared_layers};
   if (depth.kind == DepthKind::kHalting) {
-    const Reason of_text{.because = "the tokens of the text alone halt"};
-    needs.memory = {.choices = Kinds(MemoryKind::kHiddenStates, MemoryKind::kKeysValues, MemoryKind::kCompressed,
-                                     MemoryKind::kInfini, MemoryKind::kBlockRecurrent),
-                    .reason = of_text};
-    needs.no_global_stream = of_text;
+    needs.check_keys = check_halting;
+    needs.no_global_stream = kTokensOfTheTextHalt;
   }
   return needs;
 }

@@ -325,17 +325,22 @@ void DepthConfig::describe(JsonFields& fields) {
   const Kinds halting(DepthKind::kHalting);
   fields.optional("halting_epsilon", halting_epsilon,
                   {.meaning = "a token halts when its passes weigh more than 1 less this",
-                   .above = 0,
-                   .below = 1,
+                   .minimum = 1e-6,
+                   .maximum = 0.999,
                    .kinds = halting});
-  fields.optional(
-      "halting_bias", halting_bias,
-      {.meaning = "what the bias of halting starts from: the larger, the fewer passes at first", .kinds = halting});
+  fields.optional("halting_bias", halting_bias,
+                  {.meaning = "what the bias of halting starts from: the larger, the fewer passes at first",
+                   .minimum = -1000,
+                   .maximum = 1000,
+                   .role = kTraining,
+                   .kinds = halting});
   fields.optional(
       "ponder_weight", ponder_weight,
       {.meaning = "weight of the ponder cost in the loss: of a token's number of passes and the weight of its "
-                  "last, a mean over tokens",
+                  "last, a mean over tokens. Reported losses leave it out",
        .minimum = 0,
+       .maximum = 1000,
+       .role = kTraining,
        .kinds = halting});
 }
 

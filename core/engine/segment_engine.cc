@@ -116,7 +116,9 @@ TokenLosses SegmentEngine::queue(const SegmentInputs& inputs, Memory& memory, co
                      .margin = read(segment.margin),
                      .reconstruction = read(segment.reconstruction)};
   for (const Slot slot : segment.attention) losses.attention.push_back(segment.tape.read(slot));
-  for (const Slot slot : segment.passes) losses.passes.push_back(segment.tape.read(slot));
+  recorded.passes.clear();
+  for (const Slot slot : segment.passes) recorded.passes.push_back(segment.tape.read(slot));
+  losses.passes = recorded.passes;
   return losses;
 }
 

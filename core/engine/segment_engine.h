@@ -23,9 +23,9 @@ struct TokenLosses {
   ConstTensorView nll;     // nats; 0 where the target is not scored
   ConstTensorView margin;  // the target's logit above the largest other one; 0 where the target is not scored. None if
                            // not asked for, or of heads that cannot tell
-  ConstTensorView reconstruction = {};          // [B]: of every stream, see SegmentTape; none where there is none
-  std::vector<ConstTensorView> attention = {};  // per layer, where it is wanted and there is a memory: see SegmentTape
-  std::vector<ConstTensorView> passes = {};     // of a model whose tokens halt, part by part [B, T]: see SegmentTape
+  ConstTensorView reconstruction = {};           // [B]: of every stream, see SegmentTape; none where there is none
+  std::vector<ConstTensorView> attention = {};   // per layer, where it is wanted and there is a memory: see SegmentTape
+  std::span<const ConstTensorView> passes = {};  // of a model whose tokens halt, part by part [B, T]: see SegmentTape
 };
 
 // The same on the CPU.
@@ -87,6 +87,7 @@ class SegmentEngine {
     std::unique_ptr<SegmentTape> segment;
     std::optional<SegmentStaging> staging;  // on a GPU
     std::vector<Replay> replays;
+    std::vector<ConstTensorView> passes = {};  // of the last run
   };
   Recorded& recorded_for(SegmentShape shape);
   Recorded& ready(SegmentShape shape, const SegmentInputs& inputs, const Memory& memory);  // to be replayed

@@ -79,7 +79,7 @@ std::span<const StepReport> StepReports::read(kernels::Queue& queue) {
                         .gradient_norm = outcomes_.as<double>()[2 * i],
                         .reconstruction = sum(reconstructions_, unread.reconstructions),
                         .passes = sum(passes_, unread.passes),
-                        .halting = unread.passes});
+                        .halting_tokens = unread.passes});
   }
   unread_.clear();
   return reports_;

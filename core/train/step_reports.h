@@ -21,7 +21,7 @@ struct StepReport {
   double gradient_norm = 0.0;   // before clipping
   double reconstruction = 0.0;  // of a memory that compresses: the sum over streams of its loss, 0 where nothing was
   double passes = 0.0;          // of tokens that halt, the sum
-  int64_t halting = 0;          // and how many these are
+  int64_t halting_tokens = 0;   // and how many these are
   double loss() const { return nll / static_cast<double>(scored); }
 };
 

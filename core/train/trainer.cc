@@ -286,9 +286,12 @@ int64_t Trainer::forward_backward(const Segment& segment) {
 void Trainer::settle() {
   const auto start = std::chrono::steady_clock::now();
   for (const StepReport& report : reports_.read(queue_)) {
-    std::array<double, 6> sums{
-        report.nll,    static_cast<double>(report.hits),   report.reconstruction, static_cast<double>(report.bytes),
-        report.passes, static_cast<double>(report.halting)};
+    std::array<double, 6> sums{report.nll,
+                               static_cast<double>(report.hits),
+                               report.reconstruction,
+                               static_cast<double>(report.bytes),
+                               report.passes,
+                               static_cast<double>(report.halting_tokens)};
     job_.sum(sums);
     const double loss = sums[0] / static_cast<double>(report.scored);
     for (const auto& [what, value] : {std::pair("loss", loss), std::pair("gradient norm", report.gradient_norm)}) {
@@ -306,7 +309,7 @@ void Trainer::settle() {
     interval_.scored += report.scored;
     interval_.reconstruction += sums[2] / static_cast<double>(config_.training.batch_size);
     interval_.passes += sums[4];
-    interval_.halting += sums[5];
+    interval_.halting_tokens += sums[5];
     gradient_norm_ = report.gradient_norm;
   }
   const double seconds = seconds_since(start);
@@ -339,7 +342,7 @@ StepMetrics Trainer::interval_metrics() const {
   if (row_of(config_.model.memory.kind).has_own_loss(config_.model.memory))
     reconstruction = interval_.reconstruction / static_cast<double>(interval_.losses);
   std::optional<double> passes;
-  if (interval_.halting > 0.0) passes = interval_.passes / interval_.halting;
+  if (interval_.halting_tokens > 0.0) passes = interval_.passes / interval_.halting_tokens;
   // Steps count alike, whatever they scored; per byte, tokens do.
   MeanLoss loss{.per_token = interval_.loss / static_cast<double>(interval_.losses)};
   if (interval_.bytes > 0) loss.per_byte = interval_.nll / static_cast<double>(interval_.bytes);

@@ -67,7 +67,7 @@ class Trainer {
     int64_t bytes = 0;            // of text that they stand for; 0: not known
     double reconstruction = 0.0;  // of the same steps
     double passes = 0.0;          // likewise, of the tokens that halt
-    double halting = 0.0;         // how many these are
+    double halting_tokens = 0.0;  // how many these are
     int64_t steps = 0;
     int64_t tokens = 0;
     double flops = 0.0;

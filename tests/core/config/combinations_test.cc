@@ -176,7 +176,7 @@ TEST(Combinations, SharedLayersAreAlike) {
   const std::string shared = "model.depth.kind=shared";
   EXPECT_EQ(error_with({shared, "model.depth.step_codes=false", "model.block.kind=reversible"}), "no error");
   EXPECT_EQ(error_with({"model.depth.step_codes=false"}),
-            "c: model.depth.step_codes: expected true with model.depth.kind = \"fixed\" (read by \"shared\" and "
+            "c: model.depth.step_codes: expected true with model.depth.kind = \"fixed\" (read by \"shared\", "
             "\"halting\"), found "
             "false");
   EXPECT_EQ(error_with({shared, R"(model.layers=[{"only": [0], "position": {"kind": "rope"}}])"}),
@@ -197,6 +197,11 @@ TEST(Combinations, TokensOfTheTextHalt) {
   EXPECT_THAT(error_with({halting, "model.objective.kind=masked", "model.visibility.kind=full",
                           "model.position.kind=rope", "model.global_stream.tokens=2"}),
               HasSubstr("model.global_stream.tokens: expected 0 with model.depth.kind = \"halting\""));
+  EXPECT_EQ(error_with({halting, "model.memory.kind=encoder", "model.position.kind=rope"}), "no error");
+  for (const std::string epsilon : {"1e-50", "0.99999999"})
+    EXPECT_THAT(error_with({halting, "model.depth.halting_epsilon=" + epsilon}),
+                HasSubstr("halting_epsilon: expected"));
+  EXPECT_THAT(error_with({halting, "model.depth.ponder_weight=1e300"}), HasSubstr("1000"));
   EXPECT_THAT(error_with({halting, "model.block.kind=reversible"}), HasSubstr("halting weighs one residual"));
   EXPECT_THAT(error_with({"model.depth.kind=shared", "model.depth.ponder_weight=0.1"}),
               HasSubstr("read by \"halting\""));

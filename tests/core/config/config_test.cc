@@ -319,7 +319,8 @@ TEST(Config, SchemaGivesEveryKeyOfAModelARole) {
   EXPECT_THAT(keys_of_role(model, "training"),
               testing::UnorderedElementsAre("dropout", "dropatt", "init.kind", "init.init_std", "init.init_range",
                                             "init.proj_init_std", "visibility.initial", "visibility.penalty",
-                                            "memory.reconstruction_weight", "block.gate_bias"));
+                                            "memory.reconstruction_weight", "block.gate_bias", "depth.halting_bias",
+                                            "depth.ponder_weight"));
   EXPECT_FALSE(config_schema()["properties"]["training"]["properties"]["tgt_len"].contains("x-role"));
 }
 

@@ -187,6 +187,15 @@ inline std::vector<ModelVariant> halting_variants() {
     m.memory.kind = MemoryKind::kInfini;
     m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
   });
+  add("block_recurrent", [](ModelConfig& m) {
+    m.memory.kind = MemoryKind::kBlockRecurrent;
+    m.memory.states = 3;
+  });
+  add("encoder_rope", [](ModelConfig& m) {
+    m.memory = {.kind = MemoryKind::kEncoder, .encoder_layers = 2};
+    m.position = {.kind = PositionKind::kRope, .rotary_share = 0.8};
+  });
+  add("masked", [](ModelConfig& m) { mask(m); });
   return variants;
 }
 

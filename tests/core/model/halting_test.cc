@@ -1,9 +1,13 @@
 // Tokens that halt, at both ends: after one pass, and after all of them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/config/depth_kind.h"
+#include "core/config/memory_kind.h"
 #include "tests/core/model/model_problem.h"
 
 namespace segue {
@@ -102,18 +106,49 @@ TEST(Halting, TakesThePassesOfTheOracle) {
   EXPECT_LT(std::ranges::min(seen), std::ranges::max(seen));
 }
 
-// The cost of pondering alone: it asks for fewer passes, and reaches nothing else than what tokens halt by and what
-// that reads.
+// What tokens halt by learns from the cost of remainders, R = 1 - 2 p of three passes here, as a mean over the tokens
+// of a stream; what lies behind the passes does not.
 TEST(Halting, PonderingCostsPasses) {
-  ModelConfig model = passing_model(DepthKind::kHalting, kMostPasses);
-  const auto bias_gradient = [](ModelConfig of, double weight) {
-    of.depth.ponder_weight = weight;
-    PassingProblem problem(of);
-    problem.halt_by(-1.0F);
-    problem.evaluate(Tape::Mode::kTraining);
-    return problem.parameters["depth.halting.bias"].gradient.as<float>()[0];
+  constexpr double kWeight = 3.0;
+  constexpr float kBias = -1.0F;
+  const auto gradients = [](double weight) {
+    ModelConfig model = passing_model(DepthKind::kHalting, kMostPasses);
+    model.depth.ponder_weight = weight;
+    PassingProblem problem(model);
+    problem.halt_by(kBias);
+    const PassingProblem::Found found = problem.evaluate(Tape::Mode::kTraining);
+    EXPECT_EQ(found.passes, std::vector<float>(found.nll.size(), 3.0F));
+    return std::pair(problem.parameters["depth.halting.bias"].gradient.as<float>()[0],
+                     kernels::oracle_values(problem.parameters["head.bias"].gradient));
   };
-  EXPECT_LT(bias_gradient(model, 1.0), bias_gradient(model, 0.0));
+  const auto [with, head_with] = gradients(kWeight);
+  const auto [without, head_without] = gradients(0.0);
+  const double p = 1.0 / (1.0 + std::exp(-static_cast<double>(kBias)));
+  const double streams = 2.0, segments = 2.0;
+  EXPECT_NEAR(with - without, kWeight * streams * segments * -2.0 * p * (1.0 - p), 1e-4);
+  EXPECT_EQ(head_with, head_without);
+}
+
+// In a step of several segments it is a mean over the tokens of them all.
+TEST(Halting, SegmentsOfAStepShareTheCost) {
+  constexpr float kBias = -1.0F;
+  ModelConfig model = passing_model(DepthKind::kHalting, kMostPasses);
+  model.memory.kind = MemoryKind::kInfini;
+  PassingProblem problem(model);
+  problem.halt_by(kBias);
+  SegmentEngine engine = problem.engine(Tape::Mode::kTraining);
+  const std::unique_ptr<TrainingMemory> memory = problem.make_memory(problem.streams());
+  problem.parameters.clear_gradients(problem.queue);
+  const TokenLosses losses = engine.queue({.tokens = problem.tokens.view(),
+                                           .targets = problem.targets.view(),
+                                           .info = {.loss_scale = 0.0F},
+                                           .segment_length = kHaltingSegment},
+                                          *memory);
+  problem.queue.synchronize();
+  EXPECT_EQ(losses.passes.size(), 2U);
+  const double p = 1.0 / (1.0 + std::exp(-static_cast<double>(kBias)));
+  EXPECT_NEAR(problem.parameters["depth.halting.bias"].gradient.as<float>()[0],
+              model.depth.ponder_weight * static_cast<double>(problem.streams()) * -2.0 * p * (1.0 - p), 1e-7);
 }
 
 }  // namespace

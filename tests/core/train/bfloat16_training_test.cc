@@ -11,7 +11,8 @@ namespace {
 constexpr Compute kFloat32{};
 constexpr Compute kBFloat16{.activations = DType::kBFloat16};
 
-// All but those that choose among rows: rounding may turn a choice.
+// All but those that choose among rows: rounding may turn a choice. It may also make a token halt a pass later, of
+// which no more than epsilon of its row changes.
 std::vector<ModelVariant> continuous_variants() {
   std::vector<ModelVariant> variants = model_variants();
   std::erase_if(variants, [](const ModelVariant& variant) { return keeps_most_used(variant.config()); });
