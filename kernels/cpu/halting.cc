@@ -1,5 +1,5 @@
 // Token by token, and row by row.
-#include <cmath>
+#include <algorithm>
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/operations.h"
@@ -35,13 +35,8 @@ bool has_halted(const float* totals, int64_t row) { return totals != nullptr && 
 
 template <typename A>
 void put(A* to, int64_t width, bool accumulate, const auto& value) {
-  if (accumulate) {
 #pragma omp simd
-    for (int64_t c = 0; c < width; ++c) store(to + c, load(to + c) + value(c));
-  } else {
-#pragma omp simd
-    for (int64_t c = 0; c < width; ++c) store(to + c, value(c));
-  }
+  for (int64_t c = 0; c < width; ++c) store(to + c, (accumulate ? load(to + c) : 0.0F) + value(c));
 }
 
 }  // namespace
@@ -97,11 +92,9 @@ void halted_rows_forward(Queue& queue, const HaltedRowsForward& args) {
     for (int64_t row = 0; row < rows; ++row) {
       const A* x = from + row * width;
       const bool is_done = has_halted(totals, row);
-      if (!is_done)
-        put(sums + row * width, width, totals != nullptr, [=](int64_t c) { return weights[row] * load(x + c); });
-      if (y == nullptr) continue;
-      const A* kept = is_done ? before + row * width : x;
-      put(y + row * width, width, false, [=](int64_t c) { return load(kept + c); });
+      const float weight = weights[row];
+      if (!is_done) put(sums + row * width, width, totals != nullptr, [=](int64_t c) { return weight * load(x + c); });
+      if (y != nullptr) std::copy_n(is_done ? before + row * width : x, width, y + row * width);
     }
   });
 }
