@@ -84,7 +84,8 @@ Value add_pass(Tape& tape, HaltedPasses& passes, const HaltingRule& rule, const 
     tape.keep(passes.passes);
   }
   const Value totals = passes.totals;
-  const auto [weights, new_totals] = weigh(tape, passes, rule, logits, bias, is_last);
+  const Weighed weighed = weigh(tape, passes, rule, logits, bias, is_last);
+  const Value weights = weighed.weights;
   const Value sum =
       is_first ? new_floats(tape, shape) : Value{.data = tape.new_slot(shape), .gradient = passes.sum.gradient};
   if (!is_first) tape.overwrite(sum.data, passes.sum.data);
@@ -121,7 +122,7 @@ Value add_pass(Tape& tape, HaltedPasses& passes, const HaltingRule& rule, const 
                                                   .dweights = as_list(tape.write(dweights))});
           },
   });
-  passes.totals = new_totals;
+  passes.totals = weighed.totals;
   passes.sum = sum;
   if (is_last) return {};
   return is_first ? x : y;
