@@ -18,13 +18,15 @@ void check_global_projections(const ModelConfig& model, std::string_view source)
 
 // Layers that share their weights are alike.
 void check_shared_layers(const ModelConfig& model, std::string_view source);
+
+// Where tokens halt, a segment has no rows but theirs.
+inline constexpr Reason kTokensOfTheTextHalt{.because = "the tokens of the text alone halt"};
 void check_halting(const ModelConfig& model, std::string_view source);
 
 // Of a layer that keeps a state: features and decay that go together, and with its position.
 void check_state_keys(const ModelConfig& model, int64_t layer, std::string_view source);
 
 // Where all layers keep a state, there are no rows.
-inline constexpr Reason kTokensOfTheTextHalt{.because = "the tokens of the text alone halt"};
 inline constexpr Reason kNoRows{.because = "no layer has rows of memory"};
 void check_rows_of_states(const ModelConfig& model, const UsedLengths& lengths, std::string_view source);
 

@@ -138,6 +138,7 @@ struct GlobalStreamConfig {
 struct DepthConfig {
   DepthKind kind = {};
   bool step_codes = true;  // of shared layers
+  // Read where tokens halt:
   double halting_epsilon = 0.01;
   double halting_bias = 1.0;
   double ponder_weight = 0.01;

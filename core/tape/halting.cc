@@ -23,7 +23,7 @@ Value new_floats(Tape& tape, const Shape& shape) {
 
 struct Weighed {
   Value weights;  // [B, T] float32
-  Value totals;   // [B, T] float32; none behind the last pass
+  Value totals;   // [B, T] float32; none after the last pass
 };
 
 Weighed weigh(Tape& tape, const HaltedPasses& passes, const HaltingRule& rule, const Value& logits,

@@ -15,13 +15,13 @@ struct HaltingRule {
 
 // What all passes so far have made of rows [B, T, D]. In the first pass it is empty.
 struct HaltedPasses {
-  Value totals;  // [B, T] float32: what a token's passes weigh, 1 once it has halted; none behind the last pass
+  Value totals;  // [B, T] float32: what a token's passes weigh, 1 once it has halted; none after the last pass
   Value sum;     // [B, T, D] float32: of its rows, by their weights
   Slot passes;   // [B, T] float32: how many it took
 };
 
 // Adds a pass: of logits [B, T, 1], with `bias` [1] for all, and the rows x [B, T, D] that it made of `before`. Returns
-// the rows that the next pass reads: those of tokens that had halted are as before. None behind the last pass.
+// the rows that the next pass reads: those of tokens that had halted are as before. None after the last pass.
 Value add_pass(Tape& tape, HaltedPasses& passes, const HaltingRule& rule, const Value& logits, const Parameter& bias,
                const Value& before, const Value& x, bool is_last);
 

@@ -238,7 +238,7 @@ def compare_gradients(program, name, model, run, streams):
         expected = parameters[place].grad
         largest = max(largest, ((gradient - expected).abs().max() / expected.abs().max()).item())
     print(f"{name}: gradients of {len(found)} weights, off by {largest:.1e} of the largest in each at most")
-    check(largest < 1e-4, f"{name}: gradients are off by {largest:.1e}")
+    check(largest < TOLERANCE, f"{name}: gradients are off by {largest:.1e}")
 
 
 def main():

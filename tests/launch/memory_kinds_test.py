@@ -271,7 +271,7 @@ def reconstruction_losses(run):
 
 
 def test_passes_of_tokens_that_halt(job):
-    """The mean number of passes is that of all ranks."""
+    """The mean number of passes is that of all ranks, but for a few tokens whose last pass turns on a rounding."""
     def mean_passes(run):
         return [line["mean_passes"] for line in metrics(job.path(run)) if "evaluation" not in line]
     whole = mean_passes("halting-whole")

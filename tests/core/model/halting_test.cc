@@ -125,7 +125,7 @@ TEST(Halting, PonderingCostsPasses) {
   const auto [without, head_without] = gradients(0.0);
   const double p = 1.0 / (1.0 + std::exp(-static_cast<double>(kBias)));
   const double streams = 2.0, segments = 2.0;
-  EXPECT_NEAR(with - without, kWeight * streams * segments * -2.0 * p * (1.0 - p), 1e-4);
+  EXPECT_NEAR(with - without, kWeight * streams * segments * -2.0 * p * (1.0 - p), 1e-5);
   EXPECT_EQ(head_with, head_without);
 }
 
